@@ -56,7 +56,8 @@ class RaisedAlert:
 
 
 class AlertLog:
-    """All alerts of the desk's notes. Take each note once, by number."""
+    """All alerts of the desk's notes. Take each note once, by number, in one thread; others may
+    read meanwhile."""
 
     def __init__(self) -> None:
         self._raised: dict[str, RaisedAlert] = {}
@@ -85,12 +86,12 @@ class AlertLog:
     @property
     def open(self) -> list[RaisedAlert]:
         """The alerts that no one has acknowledged, the newest first."""
-        return [self._raised[id_] for id_ in reversed(self._open)]
+        return [self._raised[id_] for id_ in [*self._open][::-1]]
 
     @property
     def all(self) -> list[RaisedAlert]:
         """Every alert, the newest first."""
-        return list(reversed(self._raised.values()))
+        return [*self._raised.values()][::-1]
 
     def of(self, alert_id: str) -> RaisedAlert | None:
         """The alert with this id, and its acknowledgements; None if there is none."""

@@ -1,27 +1,38 @@
 """All tables of a log as they are now, kept up while others write the log.
 
 What a table does comes from the records alone: a floor that is started, or that missed something,
-says the same as one that saw every event as it came.
+says the same as one that saw every event as it came. Alerts are raised as they happen: the
+incidents, a shoe that no log has, a pace out of its bounds.
 """
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 
+from sabot.desk.alerts import Alert, AlertLog, RaisedAlert
+from sabot.desk.desk import Desk
 from sabot.errors import SabotError
-from sabot.floor.live_table import LiveTable
+from sabot.floor.alarms import Alarms
+from sabot.floor.live_table import AlertLimits, LiveTable
 from sabot.floor.wall import Tile, context_of
+from sabot.log.derived import LARGEST
 from sabot.log.follow import Follower
-from sabot.log.reveal import ShownGames
-from sabot.log.store import Store
+from sabot.log.reveal import ShownGames, deciding_before, place_before
+from sabot.log.store import Filter, Store
 
 _POLL_S = 0.02
 _BUSY_SHARE = 0.1  # of the time at most is spent on looking for what is new
 _LONGEST_PAUSE_S = 0.5
 _LOAD_S = 0.1  # tables are loaded for so long before what is new is looked at again
 _NOTED_EVERY_S = 2.0  # a log notes every five seconds which shoes it has
+_TIMES_EVERY_S = 1.0
+_HEARD_S = 10.0  # a log that has a shoe has noted it within this time
+_STEP = 1000  # earlier events that are looked through at once
+_OVER = object()
+_MARGIN_MS = 2000  # an event may take so long to come, before it counts as late
 
 
 class Floor:
@@ -31,26 +42,41 @@ class Floor:
     def __init__(
         self,
         store: Store,
+        desk: Desk | None = None,
         *,
         now_unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         now_s: Callable[[], float] = time.monotonic,
+        limits: AlertLimits = AlertLimits(),
     ) -> None:
         self._store = store
         self._now_unix_ms, self._now_s = now_unix_ms, now_s
+        self._limits = limits
         self._follower = Follower(store.path)  # of the thread, as all up to the lock
+        self._alarms = Alarms(store, desk, self._follower, now_unix_ms, now_s)
+        self._begun = False
         self._games = ShownGames(store.game)
         self._live: dict[str, LiveTable] = {}
+        self._taken_s: dict[str, float] = {}
+        """When the newest event of a unit was taken."""
+        self._earlier: dict[str, Iterator[None]] = {}
+        """Looks for alerts in events that come before those that a table needs, in steps."""
         self._due: dict[str, None] = {}
         """Units of which the log has something new, in the order in which they are looked at."""
         self._changed: set[str] = set()
         """Units whose tiles are not as they are shown."""
         self._noted: dict[str, tuple[int, int]] = {}
         self._noted_s: float | None = None
+        self._heard_s: dict[str, float] = {}
+        """When a log was last seen to note that it has a unit's shoe."""
+        self._silent: dict[str, int] = {}
+        """Since when a unit is silent, by the host's clock, for which an alert was raised."""
+        self._times_s = now_s()
         self._needs: dict[str, str] = {}
         self._lock = threading.Lock()  # of what follows
         self._version = 0
         self._problem = ""
         self._tiles: dict[str, Tile] = {}  # in the order of their versions
+        self._open_alerts: dict[str, tuple[RaisedAlert, ...]] = {}
         self._loaded = (0, 0)
         self._listeners: list[Callable[[int], None]] = []
         self._stopping = threading.Event()
@@ -115,6 +141,11 @@ class Floor:
                 found.append(tile)
         return found[::-1]
 
+    @property
+    def alerts(self) -> AlertLog:
+        """All alerts."""
+        return self._alarms.log
+
     def listen(self, callback: Callable[[int], None]) -> Callable[[], None]:
         """Have `callback` called, in the floor's thread, with each new version. It must return at
         once. Return how to end that."""
@@ -142,7 +173,10 @@ class Floor:
             self._publish(problem)
             took_s = self._now_s() - begin_s
             pause_s = max(_POLL_S, took_s * (1 / _BUSY_SHARE - 1))
-            pause_s = 0.0 if self._due and not problem else min(pause_s, _LONGEST_PAUSE_S)
+            busy = not problem and (self._due or self._earlier)
+            pause_s = 0.0 if busy else min(pause_s, _LONGEST_PAUSE_S)
+        with suppress(SabotError):
+            self._alarms.keep()
         self._follower.close()
 
     def _look(self) -> None:
@@ -151,15 +185,39 @@ class Floor:
             self._due[unit] = None
             if not newest:
                 self._removed(unit)
+        if not self._begun:
+            self._alarms.begin()
+            self._begun = True
         # What happens at a table that is shown comes before tables that are not shown yet.
         for unit in [unit for unit in self._due if unit in self._live]:
             self._take(unit)
         self._look_at_notes()
+        self._look_at_times()
+        self._settle_alerts()
+        self._load_some()
+
+    def _settle_alerts(self) -> None:
+        units = self._alarms.settle()
+        if not units:
+            return
+        by_unit: dict[str, list[RaisedAlert]] = {}
+        for raised in self._alarms.log.open:
+            by_unit.setdefault(raised.alert.unit, []).append(raised)
+        self._open_alerts = {unit: tuple(each) for unit, each in by_unit.items()}
+        self._changed |= units
+
+    def _load_some(self) -> None:
+        """Load tables for a moment, or look for alerts in earlier events."""
         end_s = self._now_s() + _LOAD_S
         for unit in [*self._due]:
             if self._now_s() > end_s or self._stopping.is_set():
-                break
+                return
             self._load(unit)
+        while self._earlier and self._now_s() < end_s and not self._stopping.is_set():
+            unit, steps = next(iter(self._earlier.items()))
+            if next(steps, _OVER) is _OVER:
+                del self._earlier[unit]
+                self._looked(unit)
 
     def _take(self, unit: str) -> None:
         """Take what is new of a unit that is loaded."""
@@ -172,37 +230,108 @@ class Floor:
         first = next(records, None)
         if first is not None:
             live.add(chain((first,), records))
+            self._alarms.put(live.alerts(self._now_unix_ms()))
+            self._taken_s[unit] = self._now_s()
             self._changed.add(unit)
+            self._looked(unit)
         del self._due[unit]
 
     def _load(self, unit: str) -> None:
         before, begin = context_of(self._store, unit)
-        live = LiveTable(unit, self._games, before)
-        live.add(self._follower.records(unit, begin - 1))
+        up_to = self._alarms.up_to(unit)
+        live = LiveTable(unit, self._games, before, self._limits)
+        last = LARGEST if up_to is None else max(up_to, begin - 1)
+        live.add(self._follower.records(unit, begin - 1, last))
+        now_unix_ms = self._now_unix_ms()
+        live.alerts(now_unix_ms)  # they were raised before, or are not to be
+        live.add(self._follower.records(unit, last))
         if live.last is None:
             self._removed(unit)
             return
+        self._alarms.put(live.alerts(now_unix_ms))
+        if up_to is not None and up_to + 1 < begin:
+            self._earlier[unit] = self._look_earlier(unit, up_to, begin - 1)
         self._live[unit] = live
+        self._taken_s[unit] = self._now_s()
         self._changed.add(unit)
+        self._looked(unit)
         del self._due[unit]
+
+    def _look_earlier(self, unit: str, after: int, last: int) -> Iterator[None]:
+        """Look for alerts in events that no table needs any more, in steps."""
+        shoe, _ = place_before(self._store, unit, after + 1)
+        begun = next(iter(self._store.rows(Filter(unit, shoe=shoe))), None)
+        first = after + 1 if begun is None else begun.number
+        live = LiveTable(unit, self._games, deciding_before(self._store, unit, first), self._limits)
+        live.add(self._follower.records(unit, first - 1, after))
+        live.alerts(self._now_unix_ms())
+        records = self._follower.records(unit, after, last)
+        while some := [*islice(records, _STEP)]:
+            live.add(some)
+            self._alarms.put(live.alerts(self._now_unix_ms()))
+            yield
+
+    def _looked(self, unit: str) -> None:
+        last = self._live[unit].last
+        if last is not None and unit not in self._earlier:
+            self._alarms.looked(unit, last[0])
 
     def _removed(self, unit: str) -> None:
         self._live.pop(unit, None)
+        self._earlier.pop(unit, None)
         self._changed.add(unit)
         del self._due[unit]
 
     def _look_at_notes(self) -> None:
-        """Look, now and then, which shoes a log has, and which tables look different for it."""
+        """Look, now and then, which shoes a log has."""
         now_s = self._now_s()
-        if self._noted_s is None or not 0 <= now_s - self._noted_s < _NOTED_EVERY_S:
-            self._noted, self._noted_s = self._follower.noted(), now_s
-            with self._lock:
-                for unit, tile in self._tiles.items():
-                    self._tiles[unit] = replace(tile, with_log_unix_ms=self._with_log(unit))
-        now_unix_ms = self._now_unix_ms()
+        if self._noted_s is not None and 0 <= now_s - self._noted_s < _NOTED_EVERY_S:
+            return
+        before, self._noted, self._noted_s = self._noted, self._follower.noted(), now_s
+        for unit, noted in self._noted.items():
+            if noted != before.get(unit):
+                self._heard_s[unit] = now_s
+        with self._lock:
+            for unit, tile in self._tiles.items():
+                self._tiles[unit] = replace(tile, with_log_unix_ms=self._with_log(unit))
+
+    def _look_at_times(self) -> None:
+        """Look, now and then, what is different because time has passed."""
+        now_s, now_unix_ms = self._now_s(), self._now_unix_ms()
+        if 0 <= now_s - self._times_s < _TIMES_EVERY_S:
+            return
+        self._times_s = now_s
         for unit, tile in self._tiles.items():
             if tile.need(now_unix_ms) != self._needs[unit]:
                 self._changed.add(unit)
+            heard_s = self._heard_s.get(unit)
+            if heard_s is None:
+                continue  # no log has noted anything
+            self._look_for_silence(tile, now_s - heard_s, now_unix_ms)
+            live = self._live.get(unit)
+            if live is not None and live.waits and now_s - heard_s < _HEARD_S:
+                waited_ms = round(1000 * (now_s - self._taken_s[unit])) - _MARGIN_MS
+                self._alarms.put(live.alerts(now_unix_ms, max(0, waited_ms)))
+
+    def _look_for_silence(self, tile: Tile, unheard_s: float, now_unix_ms: int) -> None:
+        """Raise an alert for a shoe that is in play, and that no log has. A clock that is set is no
+        silence: both the host's clock and the time that has passed must say so."""
+        unit, since = tile.table.unit, tile.with_log_unix_ms
+        limit_s = self._limits.silent_s
+        if tile.table.state == "no_cards" or since is None or unheard_s <= limit_s:
+            return
+        if 0 <= now_unix_ms - since <= 1000 * limit_s or self._silent.get(unit) == since:
+            return
+        self._silent[unit] = since
+        table = tile.table
+        self._alarms.put(
+            [
+                Alert(
+                    f"{unit}/silent/{since}", unit, "silent", None, table.shoe, table.round,
+                    since, "a shoe of cards is in play, and no log has the shoe",
+                )
+            ]
+        )  # fmt: skip
 
     def _with_log(self, unit: str) -> int | None:
         noted = self._noted.get(unit)
@@ -222,7 +351,8 @@ class Floor:
             for unit in self._changed:
                 self._tiles.pop(unit, None)  # and to the end: they are in the order of versions
                 if unit in tables:
-                    tile = Tile(tables[unit], self._with_log(unit), self._version)
+                    alerts = self._open_alerts.get(unit, ())
+                    tile = Tile(tables[unit], self._with_log(unit), self._version, alerts)
                     self._tiles[unit] = tile
                     self._needs[unit] = tile.need(now_unix_ms)
             version, listeners = self._version, [*self._listeners]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sabot.desk.alerts import RaisedAlert
 from sabot.floor.table import PACE_MS, Table, TableFold
 from sabot.link.events import Event
 from sabot.link.wire import WireError
@@ -18,9 +19,10 @@ without a note it has not."""
 _LASTING = ("provisioned", "lid", "key", "service")
 """Kinds of events whose newest one says how things are, however old it is."""
 
-NEEDS = ("stopped", "silent", "service", "plays", "waits")
+NEEDS = ("stopped", "silent", "alert", "service", "plays", "waits")
 """How much a table needs a look, most first: an error stopped play; no log has its shoe, although
-a shoe of cards is in play; its service switch is on; it plays; it has no cards."""
+a shoe of cards is in play; an alert is open; its service switch is on; it plays; it has no
+cards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Tile:
     """When a log last had its shoe, by the host's clock; None if none has noted it."""
     version: int = 0
     """The version of a live floor (floor/live.py) since which it is so."""
+    open_alerts: tuple[RaisedAlert, ...] = ()
+    """Of a live floor: those that no one has acknowledged, the newest first."""
 
     def silent_ms(self, now_unix_ms: int) -> int:
         """Return for how long no log has had its shoe; 0 while one has it."""
@@ -47,6 +51,8 @@ class Tile:
         plays = self.table.state != "no_cards"
         if plays and self.silent_ms(now_unix_ms):
             return "silent"
+        if self.open_alerts:
+            return "alert"
         if self.table.service_on:
             return "service"
         return "plays" if plays else "waits"
@@ -116,6 +122,7 @@ def _begin(store: Store, unit: str) -> int:
 
 def _readable(row: Row) -> Event | None:
     try:
-        return row.event()
+        event = row.event()
     except WireError:
         return None
+    return event if event.number == row.number else None

@@ -23,7 +23,11 @@ _NEWEST = (
 )
 _RECORDS = (
     f"SELECT number, {RECORD_AND_MAC} FROM records"
-    f" WHERE unit = ? AND number > ? AND number <= {LARGEST} ORDER BY number LIMIT {_CHUNK}"
+    f" WHERE unit = ? AND number > ? AND number <= ? ORDER BY number LIMIT {_CHUNK}"
+)
+_RECEIVED_BEFORE = (
+    f"SELECT number FROM records WHERE unit = ? AND number <= {LARGEST}"
+    " AND received_unix_ms < ? ORDER BY number DESC LIMIT 1"
 )
 # A clock that was set back begins an earlier span: only the sum shows that a span goes on.
 _NOTED = (
@@ -77,16 +81,33 @@ class Follower:
         changed = {unit: each[0] for unit, each in newest.items() if before.get(unit) != each}
         return changed | dict.fromkeys(before.keys() - newest.keys(), 0)
 
-    def records(self, unit: str, after: int) -> Iterator[RawRecord]:
-        """Yield number, record and MAC of the events of `unit` after event `after`, in order."""
+    def records(self, unit: str, after: int, last: int = LARGEST) -> Iterator[RawRecord]:
+        """Yield number, record and MAC of the events of `unit` after event `after`, in order, up to
+        event `last`."""
         while True:
             with self._reading() as connection:
-                parameters = (self._ids.get(unit), after)
+                parameters = (self._ids.get(unit), after, last)
                 some: list[RawRecord] = connection.execute(_RECORDS, parameters).fetchall()
             yield from some
             if len(some) < _CHUNK:
                 return
             after = some[-1][0]
+
+    def received_before(self, unit: str, unix_ms: int) -> int:
+        """The number of the newest event of `unit` that a log received before a time; 0 if there is
+        none."""
+        with self._reading() as connection:
+            parameters = (self._ids.get(unit), unix_ms)
+            found = connection.execute(_RECEIVED_BEFORE, parameters).fetchone()
+        return 0 if found is None else int(found[0])
+
+    def newest_note(self) -> int:
+        """The number of the newest note of the log's desk; 0 if there is none."""
+        with self._reading() as connection:
+            if not queries.has_table(connection, "desk"):
+                return 0
+            (newest,) = connection.execute("SELECT max(number) FROM desk").fetchone()
+        return int(newest or 0)
 
     def noted(self) -> dict[str, tuple[int, int]]:
         """When a log last noted that it had the shoe of each unit, by the host's clock, and a

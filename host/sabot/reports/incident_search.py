@@ -192,6 +192,16 @@ def take(finder: IncidentFinder, shoe: Notable | None) -> None:
             finder.add(event, disagreements)
 
 
+def disagreements_shown(
+    event: Event, disagreements: Sequence[str], hidden: tuple[int, int] | None
+) -> Sequence[str]:
+    """The verifier's disagreements with an event as they may be shown while the round `hidden` must
+    not: they may name its cards."""
+    if not disagreements or (event.shoe, event.round) != hidden:
+        return disagreements
+    return [f"shoe {event.shoe} round {event.round}: what differs is shown after the reveal"]
+
+
 def shoes_of(
     records: Iterable[Sequence[RawRecord]], until: int | None = None
 ) -> Iterator[tuple[Shoe, int | None]]:

@@ -178,14 +178,29 @@ class IncidentFinder:
         """A finder of its own that goes on from here."""
         return deepcopy(self, {id(self._games): self._games})
 
-    def incidents(self) -> list[Incident]:
-        """All incidents so far, in the order of their events."""
+    def forget(self) -> None:
+        """Forget the incidents that are over. Call it only after the first event of a shoe of
+        cards: an event may still change those of the one before."""
+        self._drafts = [draft for draft in self._drafts if not draft.over]
+        self._missing, self._gaps = [], []
+        boots = {draft.begin.boot for draft in (*self._drafts, *self._open.values())}
+        boots |= set() if self._last is None else {self._last.boot}
+        self._first_bases = {b: base for b, base in self._first_bases.items() if b in boots}
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is an incident as soon as enough time has passed."""
+        return any(draft.least_ms for draft in self._open.values())
+
+    def incidents(self, waited_ms: int = 0) -> list[Incident]:
+        """All incidents so far, in the order of their events; those that are not over have lasted
+        until `waited_ms` after the last event."""
         reported = sorted(self._gaps)
         covered = {
             id(draft) for first, last, draft in self._missing if _covers(reported, first, last)
         }
         drafts = [*self._drafts, *self._open.values()]
-        made = [self._made(draft) for draft in drafts if id(draft) not in covered]
+        made = [self._made(draft, waited_ms) for draft in drafts if id(draft) not in covered]
         return sorted((each for each in made if each), key=lambda each: each.event or 0)
 
     # A method for each kind of event that is an incident or part of one.
@@ -469,13 +484,15 @@ class IncidentFinder:
             draft.over = True
             self._drafts.append(draft)
 
-    def _made(self, draft: _Draft) -> Incident | None:
+    def _made(self, draft: _Draft, waited_ms: int) -> Incident | None:
         stands = not draft.over
         is_due = self._sealed or self._shows_at_once is not None
         if draft.kind == "long_reveal" and stands and not is_due:
             return None  # it is not known whether a reveal is due
         end = self._last if stands else draft.end
         lasted = None if end is None else self._ms_between(draft.begin, end)
+        if lasted is not None and stands:
+            lasted += waited_ms
         if draft.least_ms and (lasted is None or lasted <= draft.least_ms):
             return None
         detail = draft.detail

@@ -201,7 +201,9 @@ class WallScreen(_Live):
         self._table.focus()
 
 
-_NEEDS = dict(zip(NEEDS, ("stopped", "silent", "in service", "in play", "waiting"), strict=True))
+_NEEDS = dict(
+    zip(NEEDS, ("stopped", "silent", "open alert", "in service", "in play", "waiting"), strict=True)
+)
 
 
 class TableScreen(_Live):

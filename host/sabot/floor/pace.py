@@ -1,0 +1,101 @@
+"""Whether a table deals too few rounds an hour, or too many."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from sabot.link.events import (
+    BettingClosedEvent,
+    BettingOpenEvent,
+    BlackjackResultEvent,
+    BootEvent,
+    ErrorClearedEvent,
+    ErrorEvent,
+    Event,
+    HandEndedEvent,
+    ResultEvent,
+)
+
+_ENDS = (ResultEvent, BlackjackResultEvent, HandEndedEvent)
+_HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class PaceLimits:
+    """The bounds of a table's pace, measured over `over_s`.
+
+    Casino managers count on 40 to 60 rounds of baccarat an hour, 60 to 80 of blackjack and 30 to 50
+    of poker (wascgroup.com, "Dealer speed, hands per hour and its cost"; the slowest baccarat,
+    where players squeeze the cards, is at 40). A player alone with the dealer plays 200 hands of
+    blackjack, and mini baccarat comes near that.
+    """
+
+    least_an_hour: int = 20
+    """Half the pace of the slowest games."""
+    most_an_hour: int = 300
+    """A half more than the quickest games: twelve seconds for a round and its wagers. Cards that
+    are dealt so may be dealt to be rid of them."""
+    over_s: int = 900
+    """Five rounds at the lower bound. A shoe of cards has enough rounds for it at the upper one."""
+    idle_s: int = 180
+    """A table that waits longer for wagers, or for its next round, has no players: its pace is
+    measured again from there. A stop by an error is not measured either: that is an alert of its
+    own."""
+
+
+class Pace:
+    """Follows the events of one unit, in order. Times are those since the unit's start, which no
+    clock changes."""
+
+    def __init__(self, limits: PaceLimits) -> None:
+        self._limits = limits
+        self._since_ms: int | None = None  # what is measured began then
+        self._waits_since_ms: int | None = None  # for wagers, or for the next round
+        self._ends_ms: deque[int] = deque()
+        self._out = ""  # the bound that it is beyond
+
+    def add(self, event: Event) -> str:
+        """Take the next event. Return "slow" or "fast" if the pace is out of its bounds now, and
+        was not before; else nothing."""
+        now_ms = event.t_ms
+        if isinstance(event, BootEvent | ErrorEvent | ErrorClearedEvent):
+            self._begin(None)
+        elif isinstance(event, BettingOpenEvent):
+            self._waited(now_ms)
+            self._waits_since_ms = now_ms
+        elif isinstance(event, BettingClosedEvent):
+            self._waited(now_ms)
+            self._waits_since_ms = None
+        elif isinstance(event, _ENDS):
+            self._waits_since_ms = now_ms
+            self._ends_ms.append(now_ms)
+            return self._judged(now_ms)
+        return ""
+
+    def _waited(self, now_ms: int) -> None:
+        waits = self._waits_since_ms
+        if waits is None or now_ms - waits > 1000 * self._limits.idle_s or self._since_ms is None:
+            self._begin(now_ms)
+
+    def _begin(self, now_ms: int | None) -> None:
+        self._since_ms, self._waits_since_ms = now_ms, None
+        self._ends_ms.clear()
+        self._out = ""
+
+    def _judged(self, now_ms: int) -> str:
+        over_ms = 1000 * self._limits.over_s
+        while self._ends_ms[0] <= now_ms - over_ms:
+            self._ends_ms.popleft()
+        if self._since_ms is None or now_ms - self._since_ms < over_ms:
+            return ""
+        an_hour = len(self._ends_ms) * _HOUR_MS / over_ms
+        before, self._out = self._out, ""
+        if an_hour < self._limits.least_an_hour:
+            self._out = "slow"
+        elif an_hour > self._limits.most_an_hour:
+            self._out = "fast"
+        return self._out if self._out != before else ""
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds ended in the time over which the pace is measured."""
+        return len(self._ends_ms)
