@@ -29,6 +29,8 @@ class Outcome:
     banker_pair: bool = False
     round: int = 0
     """Its number in the shoe of cards; 0 if it does not matter."""
+    hits: tuple[str, ...] = ()
+    """Hits that wagers of its game depend on, from `sabot_protocol.enums.HITS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,12 @@ def outcomes_of(rounds: Iterable[Round]) -> list[Outcome]:
     them only if a wager depends on them."""
     return [
         Outcome(
-            ended.winner, ended.natural, _is_pair(ended.player), _is_pair(ended.banker), ended.round
+            ended.winner,
+            ended.natural,
+            _is_pair(ended.player),
+            _is_pair(ended.banker),
+            ended.round,
+            ended.hits,
         )
         for ended in rounds
         if ended.winner is not None and ended.void is None

@@ -132,6 +132,28 @@ class Feed:
     """Whether the session still lasts. Called in a thread of its own."""
 
 
+class Parts:
+    """A source of the parts of a page, by the id of their element: those that look different than
+    this feed has sent them. `render` is called only if `key` is another one than before."""
+
+    def __init__(
+        self, floor: Floor, key: Callable[[], object], render: Callable[[], Mapping[str, str]]
+    ) -> None:
+        self._floor, self._key, self._render = floor, key, render
+        self._rendered: object = None
+        self._sent: dict[str, str] = {}
+
+    def __call__(self, before: int | None) -> tuple[int, Mapping[str, Any]]:
+        """As `Source`."""
+        version, key = self._floor.version, self._key()
+        if key == self._rendered or version == before:
+            return version, {}
+        parts = {id_: html for id_, html in self._render().items() if self._sent.get(id_) != html}
+        self._rendered = key
+        self._sent |= parts
+        return version, {"parts": parts} if parts else {}
+
+
 class FeedResponse(Response):
     """Server-sent events for a visitor."""
 

@@ -1,0 +1,123 @@
+"""A table: its round, its roads, its cards, its pace and its shoe."""
+
+import time
+from collections.abc import Mapping
+
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from sabot.floor.dealt_cards import DealtCards, dealt_cards, last_ended_shoe
+from sabot.floor.wall import Tile
+from sabot.log.rounds import Round
+from sabot.reports.roads import outcomes_of
+from sabot.reports.table_time import time_of_day
+from sabot.reports.units import unit_of
+from sabot.web.access import Guarded, Visit
+from sabot.web.feed import FeedResponse, Parts
+from sabot.web.rendering import html_of, page
+from sabot.web.road_pictures import HIT_MARKS, roads_of, totals_of
+from sabot.web.tile_view import points, view_of
+
+_LAST_ROUNDS = 12
+_RANKS = "A23456789TJQK"
+
+
+def _table(visit: Visit) -> Response:
+    unit = visit.request.path_params["unit"]
+    version = visit.services.floor.version
+    tile = _tile_of(visit, unit)
+    shown = {
+        "have": visit.request.app.state.feeds.id_of(version),
+        "t": view_of(tile, _now_unix_ms()),
+        "parts": {id_: Markup(html) for id_, html in _parts(visit, tile).items()},
+        "health": unit_of(unit, visit.services.store) if visit.may("health") else None,
+    }
+    return page(visit, "table.html", shown)
+
+
+def _live(visit: Visit) -> Response:
+    unit, floor = visit.request.path_params["unit"], visit.services.floor
+    _tile_of(visit, unit)
+
+    def render() -> Mapping[str, str]:
+        tile = floor.tile(unit)
+        return {} if tile is None else _parts(visit, tile)
+
+    def key() -> object:
+        tile = floor.tile(unit)
+        return None if tile is None else tile.version
+
+    return FeedResponse(visit, Parts(floor, key, render))
+
+
+def _tile_of(visit: Visit, unit: str) -> Tile:
+    floor = visit.services.floor
+    tile = floor.tile(unit)
+    if tile is None:
+        done, total = floor.loaded
+        if done < total:
+            raise HTTPException(503, "the tables are still loaded; try again in a moment")
+        raise HTTPException(404, f"the log has no unit {unit}")
+    return tile
+
+
+def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
+    """The parts of the page that change, by the id of their element."""
+    table = tile.table
+    view = view_of(tile, _now_unix_ms())
+    rounds = [each for each in table.rounds if isinstance(each, Round)]
+    outcomes = outcomes_of(rounds)
+    marks = sorted({hit for each in outcomes for hit in each.hits if hit in HIT_MARKS})
+    shown = {
+        "t": view,
+        "points": points,
+        "pace": _pace(tile),
+        "roads": roads_of(outcomes) if view.family in ("baccarat", "") else None,
+        "totals": totals_of(outcomes),
+        "legend": [(HIT_MARKS[hit], hit.replace("_", " ")) for hit in marks],
+        "rounds": table.rounds[: -_LAST_ROUNDS - 1 : -1],
+        "linked": visit.may("round"),
+        "dealt": _counts(visit, tile),
+        "ranks": _RANKS,
+        "time_of": lambda unix_ms: _time_of(unix_ms, visit),
+    }
+    names = ("state", "now", "roads", "rounds", "cards")
+    return {f"part-{name}": html_of(f"table/{name}.html", **shown) for name in names}
+
+
+def _counts(visit: Visit, tile: Tile) -> DealtCards | None:
+    """The cards of the shoe of cards; of the last one that ended, if the visitor may not see what
+    is left in this one."""
+    store, table = visit.services.store, tile.table
+    shoe: int | None = table.shoe
+    if table.phase != "no_cards" and not visit.may("counts"):
+        shoe = last_ended_shoe(store, table.unit)
+    if not shoe:
+        return None
+    dealt = dealt_cards(store, table.unit, shoe)
+    return dealt if dealt.ended or visit.may("counts") else None
+
+
+def _pace(tile: Tile) -> list[int]:
+    """How many rounds ended in each of the last twelve spans of five minutes, the oldest first."""
+    now, spans = _now_unix_ms(), [0] * 12
+    for end in tile.table.ends_unix_ms:
+        ago = (now - end) // 300_000
+        if 0 <= ago < len(spans):
+            spans[-1 - ago] += 1
+    return spans
+
+
+def _time_of(unix_ms: int | None, visit: Visit) -> str:
+    return "no clock" if unix_ms is None else time_of_day(unix_ms, visit.services.zone)
+
+
+def _now_unix_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+ROUTES = [
+    Guarded("/tables/{unit:path}", _table, "table"),
+    Guarded("/live/{unit:path}", _live, "table"),
+]

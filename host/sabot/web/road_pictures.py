@@ -1,0 +1,195 @@
+"""The five roads of a table of baccarat for its page and for the players' board, as SVG.
+
+The colours are those of the style sheet. No meaning depends on them: winners have letters, and a
+mark of a derived road that is blue is broken in two.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from markupsafe import Markup, escape
+
+from sabot.reports.derived_roads import (
+    DerivedCell,
+    Mark,
+    big_eye_boy,
+    cockroach_pig,
+    small_road,
+)
+from sabot.reports.roads import LETTERS, ROWS, BigCell, Outcome, bead_plate, big_road
+
+_CELL = 24
+_HALF = _CELL // 2
+_BEAD_COLUMNS, _BIG_COLUMNS, _DERIVED_COLUMNS = 14, 34, 32
+"""How many columns a picture has at least. With more, all become smaller."""
+
+HIT_MARKS = {
+    "dragon_7": "D7",
+    "panda_8": "P8",
+    "fortune_7": "F7",
+    "golden_8": "G8",
+    "heavenly_9": "H9",
+    "heavenly_9_both": "HH",
+    "blazing_7s_two": "77",
+    "blazing_7s_three": "777",
+}
+"""How the roads mark a hit that a wager of the game depends on. Pairs have dots."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The form of a derived road's marks, as paths from the centre of a cell."""
+
+    whole: str
+    broken: str
+    filled: bool = False
+
+
+_RING = _Shape(
+    "m-8 0a8 8 0 1 0 16 0a8 8 0 1 0-16 0", "m-2.6-7.6a8 8 0 0 0 0 15.2m5.2 0a8 8 0 0 0 0-15.2"
+)
+_DOT = _Shape(
+    "m-9 0a9 9 0 1 0 18 0a9 9 0 1 0-18 0", "m-2-8.8a9 9 0 0 0 0 17.6zm4 0a9 9 0 0 1 0 17.6z", True
+)
+_SLASH = _Shape("m-8.5 8.5l17-17", "m-8.5 8.5l6-6m5-5l6-6")
+
+
+@dataclass(frozen=True, slots=True)
+class Roads:
+    """The five roads of a shoe of cards."""
+
+    bead_plate: Markup
+    big_road: Markup
+    big_eye_boy: Markup
+    small_road: Markup
+    cockroach_pig: Markup
+
+
+def roads_of(outcomes: Sequence[Outcome]) -> Roads:
+    """The roads of these rounds."""
+    beads, cells = bead_plate(outcomes), big_road(outcomes)
+    words = " ".join(LETTERS[each.winner] for each in outcomes)
+    return Roads(
+        _road(
+            "Bead plate",
+            words,
+            (_bead(each.outcome, *_centre(each.column, each.row)) for each in beads),
+            _columns(beads, _BEAD_COLUMNS),
+        ),
+        _road("Big Road", words, map(_big_cell, cells), _columns(cells, _BIG_COLUMNS)),
+        _derived("Big Eye Boy", big_eye_boy(outcomes), _RING),
+        _derived("Small Road", small_road(outcomes), _DOT),
+        _derived("Cockroach Pig", cockroach_pig(outcomes), _SLASH),
+    )
+
+
+def totals_of(outcomes: Sequence[Outcome]) -> list[tuple[str, int]]:
+    """How often each result came, by name."""
+    won = Counter(each.winner for each in outcomes)
+    return [
+        *((winner.capitalize(), won[winner]) for winner in LETTERS),
+        ("naturals", sum(each.natural for each in outcomes)),
+        ("Player pairs", sum(each.player_pair for each in outcomes)),
+        ("Banker pairs", sum(each.banker_pair for each in outcomes)),
+    ]
+
+
+def title_of(outcome: Outcome) -> str:
+    """The result of a round in words."""
+    parts = [f"round {outcome.round}: {outcome.winner}"]
+    parts += ["natural"] * outcome.natural
+    parts += ["Player pair"] * outcome.player_pair + ["Banker pair"] * outcome.banker_pair
+    parts += [hit.replace("_", " ") for hit in outcome.hits if hit in HIT_MARKS]
+    return ", ".join(parts)
+
+
+def _bead(outcome: Outcome, x: int, y: int) -> str:
+    letter = LETTERS[outcome.winner]
+    return (
+        f"<g><title>{escape(title_of(outcome))}</title>"
+        f'<circle class="{outcome.winner}" cx="{x}" cy="{y}" r="10.4"/>'
+        f"{_letter(letter, x, y, outcome, 'on-disc')}{_flags(outcome, x, y)}</g>"
+    )
+
+
+def _big_cell(cell: BigCell) -> str:
+    x, y = _centre(cell.column, cell.row)
+    shown = title = ""
+    if cell.outcome is not None:
+        winner = cell.outcome.winner
+        title = title_of(cell.outcome)
+        shown = (
+            f'<circle class="ring {winner}" cx="{x}" cy="{y}" r="9.4"/>'
+            f"{_letter(LETTERS[winner], x, y, cell.outcome, winner)}{_flags(cell.outcome, x, y)}"
+        )
+    if cell.ties:
+        title = ", ".join(filter(None, (title, f"ties: {cell.ties}")))
+        count = f'<text class="count tie" x="{x - 7}" y="{y - 4}">{cell.ties}</text>'
+        shown += f'<path class="stroke tie" d="M{x - 9} {y + 9}l18-18"/>{count * (cell.ties > 1)}'
+    return f"<g><title>{escape(title)}</title>{shown}</g>"
+
+
+def _letter(letter: str, x: int, y: int, outcome: Outcome, kind: str) -> str:
+    """The winner's letter, and below it what a wager of the game depends on."""
+    marks = [HIT_MARKS[hit] for hit in outcome.hits if hit in HIT_MARKS]
+    if not marks:
+        return f'<text class="letter {kind}" x="{x}" y="{y + 4.4}">{letter}</text>'
+    return (
+        f'<text class="letter {kind}" x="{x}" y="{y + 1}">{letter}</text>'
+        f'<text class="hit {kind}" x="{x}" y="{y + 7.6}">{escape(marks[0])}</text>'
+    )
+
+
+def _flags(outcome: Outcome, x: int, y: int) -> str:
+    """A bar for a natural (top right), dots for a Banker pair (top left), a Player pair (bottom
+    right)."""
+    parts = [f'<path class="natural" d="M{x + 5} {y - 8}h5"/>'] * outcome.natural
+    for is_pair, winner, side in (
+        (outcome.banker_pair, "banker", -1),
+        (outcome.player_pair, "player", 1),
+    ):
+        dot = f'<circle class="pair {winner}" cx="{x + 8 * side}" cy="{y + 8 * side}" r="3.4"/>'
+        parts += [dot] * is_pair
+    return "".join(parts)
+
+
+def _derived(name: str, cells: Sequence[DerivedCell], shape: _Shape) -> Markup:
+    """A derived road as one path for each kind of mark."""
+    parts = []
+    for mark in Mark:
+        path = shape.whole if mark is Mark.REGULAR else shape.broken
+        at = [_centre(cell.column, cell.row) for cell in cells if cell.mark is mark]
+        filled = "filled " if shape.filled else ""
+        drawn = "".join(f"M{x} {y}{path}" for x, y in at)
+        parts += [f'<path class="{filled}mark {mark.value}" d="{drawn}"/>'] * bool(drawn)
+    words = " ".join(cell.mark.value for cell in cells)
+    return _road(name, words, parts, _columns(cells, _DERIVED_COLUMNS))
+
+
+class _Placed(Protocol):
+    """A cell of a road."""
+
+    @property
+    def column(self) -> int: ...
+
+
+def _columns(cells: Iterable[_Placed], fewest: int) -> int:
+    return max([fewest, *(cell.column + 1 for cell in cells)])
+
+
+def _road(name: str, words: str, parts: Iterable[str], columns: int) -> Markup:
+    width, height = _CELL * columns, _CELL * ROWS
+    vertical = "".join(f"M{_CELL * place} 0v{height}" for place in range(columns + 1))
+    across = "".join(f"M0 {_CELL * place}h{width}" for place in range(ROWS + 1))
+    label = f"{name}: {words or 'no rounds yet'}"
+    return Markup(
+        f'<svg class="road" role="img" aria-label="{label}" '
+        f'viewBox="-1 -1 {width + 2} {height + 2}">'
+        f'<path class="grid" d="{vertical}{across}"/>{"".join(parts)}</svg>'
+    )
+
+
+def _centre(column: int, row: int) -> tuple[int, int]:
+    return _CELL * column + _HALF, _CELL * row + _HALF
