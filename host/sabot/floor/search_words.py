@@ -1,0 +1,136 @@
+"""The words of a search: what a round can have as an outcome, how people say it, and a query said
+back to them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from sabot.blackjack.side_wagers import SIDE
+from sabot.floor.indexed_round import (
+    DEALER_BLACKJACK,
+    DEALER_BUST,
+    DOUBLED,
+    NATURAL,
+    RUN_TWICE,
+    SPLIT,
+)
+from sabot.floor.search import ANY, Query
+from sabot.games.wagers import STANDARD, WAGERS
+from sabot.reports.incident import KINDS
+from sabot.reports.table_time import text_of
+from sabot.text import card_symbol
+from sabot_protocol import enums
+
+BACCARAT, OF_WAGERS, OF_BLACKJACK, OF_HOLDEM = "Baccarat", "Wagers", "Blackjack", "Hold'em"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a round can have, and under which heading it is listed."""
+
+    title: str
+    group: str
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _title(name: str) -> str:
+    return _spaced(name).capitalize()
+
+
+def _all_outcomes() -> dict[str, Outcome]:
+    found = {NATURAL: Outcome("Natural", BACCARAT)}
+    found |= {hit: Outcome(_title(hit), BACCARAT) for hit in enums.HITS}
+    for name, wager in WAGERS.items():
+        if name not in (*STANDARD, *found):
+            found[name] = Outcome(f"{wager.title} wins", OF_WAGERS)
+    for wager in WAGERS.values():
+        for prize in wager.prizes:
+            if prize.name not in (*STANDARD, *found):
+                found[prize.name] = Outcome(f"{wager.title}: {_spaced(prize.name)}", OF_WAGERS)
+    for name in enums.OUTCOMES:
+        title = "a blackjack" if name == "blackjack" else _spaced(name)
+        found[name] = Outcome(f"A hand: {title}", OF_BLACKJACK)
+    found[DOUBLED] = Outcome("A hand was doubled", OF_BLACKJACK)
+    found[SPLIT] = Outcome("A box was split", OF_BLACKJACK)
+    found[DEALER_BLACKJACK] = Outcome("Dealer blackjack", OF_BLACKJACK)
+    found[DEALER_BUST] = Outcome("Dealer bust", OF_BLACKJACK)
+    for name, side in SIDE.items():
+        found[name] = Outcome(f"{side.title} wins", OF_BLACKJACK)
+    found[RUN_TWICE] = Outcome("Run twice", OF_HOLDEM)
+    return found
+
+
+OUTCOMES: Mapping[str, Outcome] = _all_outcomes()
+"""By the word that the index has in a round's outcomes. A wager is there if it won."""
+
+_SAID = {
+    "any incident": ("incident", "any"),
+    "an incident": ("incident", "any"),
+    "incidents": ("incident", "any"),
+    "with incident": ("incident", "any"),
+    "by hand": ("by_hand", ""),
+    "entered by hand": ("by_hand", ""),
+    "hand entered": ("by_hand", ""),
+    "void": ("void", ""),
+    "voided": ("void", ""),
+    "misdeal": ("void", ""),
+    "ghost": ("ghost", ""),
+    "ghost hand": ("ghost", ""),
+    "naturals": ("outcome", NATURAL),
+    "surrender": ("outcome", "surrendered"),
+    "blackjacks": ("outcome", "blackjack"),
+    "double": ("outcome", DOUBLED),
+    "splits": ("outcome", SPLIT),
+    "dealer busts": ("outcome", DEALER_BUST),
+    "doubled down": ("outcome", DOUBLED),
+}
+
+
+def _all_phrases() -> dict[str, tuple[str, str]]:
+    found = {}
+    for name in OUTCOMES:
+        found[_spaced(name)] = found[name] = ("outcome", name)
+        if name in WAGERS or name in SIDE:
+            title = WAGERS[name].title if name in WAGERS else SIDE[name].title
+            found[title.lower()] = ("outcome", name)
+    for kind in KINDS:
+        found[f"incident {_spaced(kind)}"] = ("incident", kind)
+        found.setdefault(_spaced(kind), ("incident", kind))
+    for winner in enums.WINNERS:
+        for said in (
+            winner, f"{winner} wins", f"{winner} won", f"won by {winner}", f"winner {winner}",
+            f"{winner} win",
+        ):  # fmt: skip
+            found[said] = ("winner", winner)
+    return found | _SAID
+
+
+PHRASES: Mapping[str, tuple[str, str]] = _all_phrases()
+"""What people say, in small letters: which field of a query that is, and its value."""
+
+
+def in_words(query: Query, zone: tzinfo) -> str:
+    """Return a query for people, with its times in full: what was understood."""
+    parts = []
+    begin, end = query.begin_unix_ms, query.end_unix_ms
+    if begin is not None and end is not None:
+        parts.append(f"{text_of(begin, zone)} to {text_of(end, zone)}")
+    elif begin is not None:
+        parts.append(f"from {text_of(begin, zone)}")
+    elif end is not None:
+        parts.append(f"before {text_of(end, zone)}")
+    for name in ("table", "unit", "shoe", "round"):
+        value = getattr(query, name)
+        parts += [f"{name} {value}"] * (value is not None)
+    parts += [f"cards {' '.join(map(card_symbol, query.cards))}"] * bool(query.cards)
+    parts += [f"won by {query.winner}" if query.winner != "tie" else "tie"] * bool(query.winner)
+    parts += [OUTCOMES[each].title for each in query.outcomes]
+    if query.incident is not None:
+        spaced = query.incident.replace("_", " ")
+        parts.append("any incident" if query.incident == ANY else f"incident: {spaced}")
+    parts += ["a card entered by hand"] * query.by_hand
+    parts += ["void"] * query.void + ["ghost hand"] * query.ghost
+    return ", ".join(parts)
