@@ -18,9 +18,9 @@ from host.tests.support.families_log import evenings, keep_games
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
 from sabot.audit import spans, workers
 from sabot.cli import app
-from sabot.floor import index as indexes
-from sabot.floor.index import RoundIndex
-from sabot.floor.search import Query
+from sabot.floor.rounds import index as indexes
+from sabot.floor.rounds.index import RoundIndex
+from sabot.floor.rounds.search import Query
 from sabot.log.presence import ATTACHED, Span
 from sabot.log.store import Store
 from sabot.reports.table_time import zone_of

@@ -14,10 +14,10 @@ import pytest
 from host.tests.floor.test_index import hands_of, listed
 from host.tests.support.families_log import evenings, keep_games
 from host.tests.support.helpers import new_log, stored
-from sabot.floor.index import RoundIndex
-from sabot.floor.search import ANY, Query
-from sabot.floor.search_line import BadSearch, Known, read_fields, read_line
-from sabot.floor.search_words import OUTCOMES, in_words
+from sabot.floor.rounds.index import RoundIndex
+from sabot.floor.rounds.search import ANY, Query
+from sabot.floor.rounds.search_line import BadSearch, Known, read_fields, read_line
+from sabot.floor.rounds.search_words import OUTCOMES, in_words
 from sabot.log.store import Store
 from sabot.reports.incident import KINDS
 from sabot.reports.table_time import zone_of

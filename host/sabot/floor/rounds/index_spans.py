@@ -15,7 +15,7 @@ from sabot.audit.checks.decoding import event_of
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.spans import Span
 from sabot.audit.workers import count_here
-from sabot.floor.indexed_round import IndexedRound, Indexing
+from sabot.floor.rounds.indexed_round import IndexedRound, Indexing
 from sabot.link.events import DECIDED, Event
 from sabot.log.reveal import ShownGames
 from sabot.log.rounds import Dealt, Rounds

@@ -5,14 +5,14 @@ from itertools import pairwise
 
 from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.table_names import Tables
-from sabot.floor.index_spans import (
+from sabot.floor.rounds.index_spans import (
     RoundsReader,
     SpanRead,
     indexing_of,
     search_of,
 )
-from sabot.floor.index_tables import IndexTables
-from sabot.floor.indexed_round import IndexedRound
+from sabot.floor.rounds.index_tables import IndexTables
+from sabot.floor.rounds.indexed_round import IndexedRound
 from sabot.log.follow import Follower
 from sabot.log.reveal import hidden_round
 from sabot.log.store import Store

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from sabot.blackjack.side_wagers import SIDE
-from sabot.floor.indexed_round import (
+from sabot.floor.rounds.indexed_round import (
     DEALER_BLACKJACK,
     DEALER_BUST,
     DOUBLED,
@@ -14,7 +14,7 @@ from sabot.floor.indexed_round import (
     RUN_TWICE,
     SPLIT,
 )
-from sabot.floor.search import ANY, Query
+from sabot.floor.rounds.search import ANY, Query
 from sabot.games.wagers import STANDARD, WAGERS
 from sabot.reports.incident import KINDS
 from sabot.reports.table_time import text_of

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sabot.floor.indexed_round import IndexedRound
-from sabot.floor.search import ANY, Query
+from sabot.floor.rounds.indexed_round import IndexedRound
+from sabot.floor.rounds.search import ANY, Query
 from sabot.reports.incident import Incident
 
 _TABLES = f"""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from sabot.errors import nearest
-from sabot.floor.search import ANY, Query
-from sabot.floor.search_times import DAY, TIME, SaidSpan, said_day, said_time
-from sabot.floor.search_words import OUTCOMES, PHRASES
+from sabot.floor.rounds.search import ANY, Query
+from sabot.floor.rounds.search_times import DAY, TIME, SaidSpan, said_day, said_time
+from sabot.floor.rounds.search_words import OUTCOMES, PHRASES
 from sabot.reports.incident import KINDS
 from sabot.reports.table_time import BadTime
 from sabot.text import card_names, printable, shortened

@@ -1,6 +1,6 @@
 """What can be searched for in a log: a query, as the index of rounds takes it.
 
-`sabot/floor/search_line.py` reads one from what people type.
+`sabot/floor/rounds/search_line.py` reads one from what people type.
 """
 
 from dataclasses import dataclass

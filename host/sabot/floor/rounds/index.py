@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from sabot.audit.spans import Span, spans_of
 from sabot.audit.workers import workers
 from sabot.errors import SabotError
-from sabot.floor.index_spans import SpanRead, read_span, work_on_span
-from sabot.floor.index_tables import FoundIncident, FoundRound, IndexTables
-from sabot.floor.index_units import IndexedUnit
-from sabot.floor.search import Query
+from sabot.floor.rounds.index_spans import SpanRead, read_span, work_on_span
+from sabot.floor.rounds.index_tables import FoundIncident, FoundRound, IndexTables
+from sabot.floor.rounds.index_units import IndexedUnit
+from sabot.floor.rounds.search import Query
 from sabot.log.follow import Follower
 from sabot.log.store import Store
 
