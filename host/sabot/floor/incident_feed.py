@@ -100,6 +100,10 @@ class IncidentFeed:
             self._sealed = event
         elif isinstance(event, UnsealedEvent) or len(self._waiting) > _MOST_WAITING:
             self._sealed = None
+        if not self._waiting and self._reveal.hidden is None and self._sealed is None:
+            self._hidden = None
+            self._finder.add(event, disagreements)  # as most events
+            return
         self._waiting.append((event, disagreements))
         changed = bool(opened) or self._reveal.hidden != self._hidden
         self._hidden = self._reveal.hidden

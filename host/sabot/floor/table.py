@@ -4,8 +4,10 @@ Nothing is here before it may show: neither a card nor a decision or result that
 (sabot/log/reveal.py).
 """
 
+from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from sabot.link.events import (
     BettingClosedEvent,
@@ -92,54 +94,72 @@ class TableFold:
     the first one that is added are not needed, but what they said is not known then."""
 
     def __init__(self, unit: str, games: ShownGames) -> None:
-        self._table = Table(unit)
+        self._unit = unit
         self._reveal = Reveal(games)
         self._rounds = Rounds(unit)
         self._waiting: list[Event] = []
         """The events of a round that must not show yet."""
+        self._lasting: dict[str, Any] = {}
+        """Fields of the table that an event said, and that stay so until another one does."""
+        self._shoe = 0
+        self._last: Event | None = None
+        self._ended: tuple[Dealt, ...] = ()
+        self._ends_unix_ms: tuple[int, ...] = ()
 
     def add(self, event: Event) -> None:
         """Take the next event."""
-        self._table = replace(
-            _with_switches(self._table, event),
-            phase=_phase(self._table.phase, event),
-            error=_error(self._table.error, event),
-            shoe=event.shoe or self._table.shoe,
-            round=event.round,
-            last_event=event.number,
-            last_unix_ms=event.unix_ms,
-        )
+        says = _SAYS.get(type(event))
+        if says is not None:
+            self._lasting.update(says(event))
+        if isinstance(event, ErrorEvent):  # the first one stays until it is cleared, and all then
+            self._lasting["error"] = self._lasting.get("error") or event.error
+        self._shoe = event.shoe or self._shoe
+        self._last = event
         self._reveal.add(event)
-        self._waiting.append(event)
-        if self._reveal.hidden is None:
+        if self._reveal.hidden is not None:
+            self._waiting.append(event)
+            return
+        if self._waiting:
             waiting, self._waiting = self._waiting, []
             for each in waiting:
                 self._take(each)
+        self._take(event)
 
     def _take(self, event: Event) -> None:
         if isinstance(event, ShoeLoadedEvent):
-            self._table = replace(self._table, rounds=())
+            self._ended = ()
         ended = self._rounds.add(event)
         if ended is None:
             return
         # A round that is called a misdeal ends once more.
-        before = (each for each in self._table.rounds if each.first_event != ended.first_event)
-        ends = self._table.ends_unix_ms
+        before = (each for each in self._ended if each.first_event != ended.first_event)
+        self._ended = (*before, ended)
         if ended.ended_unix_ms is not None and ended.void is None:
-            ends = _ends(ends, ended.ended_unix_ms)
-        self._table = replace(self._table, rounds=(*before, ended), ends_unix_ms=ends)
+            self._ends_unix_ms = _ends(self._ends_unix_ms, ended.ended_unix_ms)
 
     @property
     def table(self) -> Table:
         """The table now."""
-        rounds = self._rounds
+        last, rounds = self._last, self._rounds
+        if last is None:
+            return Table(self._unit)
         if self._waiting:
             rounds = deepcopy(rounds)
             for event in self._waiting:
                 visible = shown(event, self._reveal.hidden)
                 if visible is not None:
                     rounds.add(visible)
-        return replace(self._table, open_round=rounds.open)
+        return Table(
+            self._unit,
+            shoe=self._shoe,
+            round=last.round,
+            open_round=rounds.open,
+            rounds=self._ended,
+            ends_unix_ms=self._ends_unix_ms,
+            last_event=last.number,
+            last_unix_ms=last.unix_ms,
+            **self._lasting,
+        )
 
 
 def _ends(before: tuple[int, ...], end_unix_ms: int) -> tuple[int, ...]:
@@ -147,46 +167,29 @@ def _ends(before: tuple[int, ...], end_unix_ms: int) -> tuple[int, ...]:
     return (*kept[1 - _MOST_ENDS :], end_unix_ms)
 
 
-def _phase(before: str, event: Event) -> str:
-    match event:
-        case ShoeLoadedEvent():
-            return "decided"
-        case ShoeEndedEvent():
-            return "no_cards"
-        case BettingOpenEvent():
-            return "betting"
-        case BettingClosedEvent() | HandBegunEvent():
-            return "dealing"
-        case RoundVoidEvent() | HandEndedEvent() | ResultEvent() | BlackjackResultEvent():
-            return "decided"
-    return before
-
-
-def _error(before: str, event: Event) -> str:
-    match event:
-        case ErrorEvent():
-            return before or event.error  # it stays until the first one is cleared, and all with it
-        case ErrorClearedEvent() | ShoeLoadedEvent():
-            return ""
-        case LockEvent(released=True):  # no lock opens while play is stopped
-            return ""
-    return before
-
-
-def _with_switches(table: Table, event: Event) -> Table:
-    match event:
-        case BootEvent() | GameLoadedEvent():
-            return replace(table, game=event.game)
-        case ProvisionedEvent():
-            return replace(table, name=event.table)
-        case LidEvent():
-            return replace(table, lid_open=event.open)
-        case KeyEvent():
-            return replace(table, key_on=event.on)
-        case ServiceEvent():
-            return replace(table, service_on=event.on)
-        case ShoeLoadedEvent():
-            return replace(table, game=event.game, cut_card=False)
-        case CutCardEvent():
-            return replace(table, cut_card=True)
-    return table
+_DECIDED = {"phase": "decided"}
+_DEALING = {"phase": "dealing"}
+_SAYS: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
+    BootEvent: lambda event: {"game": event.game},
+    GameLoadedEvent: lambda event: {"game": event.game},
+    ProvisionedEvent: lambda event: {"name": event.table},
+    LidEvent: lambda event: {"lid_open": event.open},
+    KeyEvent: lambda event: {"key_on": event.on},
+    ServiceEvent: lambda event: {"service_on": event.on},
+    CutCardEvent: lambda event: {"cut_card": True},
+    ErrorClearedEvent: lambda event: {"error": ""},
+    # No lock opens while play is stopped.
+    LockEvent: lambda event: {"error": ""} if event.released else {},
+    ShoeLoadedEvent: lambda event: {
+        "game": event.game, "cut_card": False, "error": "", **_DECIDED,
+    },
+    ShoeEndedEvent: lambda event: {"phase": "no_cards"},
+    BettingOpenEvent: lambda event: {"phase": "betting"},
+    BettingClosedEvent: lambda event: _DEALING,
+    HandBegunEvent: lambda event: _DEALING,
+    RoundVoidEvent: lambda event: _DECIDED,
+    HandEndedEvent: lambda event: _DECIDED,
+    ResultEvent: lambda event: _DECIDED,
+    BlackjackResultEvent: lambda event: _DECIDED,
+}  # fmt: skip
+"""What an event of a kind says about the fields of a table."""

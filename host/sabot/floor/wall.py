@@ -96,13 +96,20 @@ def _fold_of(store: Store, unit: str) -> TableFold:
 def context_of(store: Store, unit: str) -> tuple[list[Event], int]:
     """Return the number of the first event from which on a table needs all of its unit, and the
     events before that still matter then, in order."""
+    with store.at_one_moment():
+        return _context_of(store, unit)
+
+
+def _context_of(store: Store, unit: str) -> tuple[list[Event], int]:
     begin = _begin(store, unit)
     before = {event.number: event for event in deciding_before(store, unit, begin)}
-    for kind in _LASTING:
-        rows = store.rows(Filter(unit, last=begin - 1, kinds=(kind,), newest_first=True))
-        newest = next((event for row in rows if (event := _readable(row)) is not None), None)
-        if newest is not None:
-            before[newest.number] = newest
+    lasting: dict[str, Event] = {}
+    for row in store.rows(Filter(unit, last=begin - 1, kinds=_LASTING, newest_first=True)):
+        event = None if row.kind in lasting else _readable(row)
+        if event is not None:
+            before[event.number] = lasting[event.kind] = event
+        if len(lasting) == len(_LASTING):
+            break
     return [before[number] for number in sorted(before)], begin
 
 

@@ -53,6 +53,16 @@ def units(path: Path, connection: sqlite3.Connection) -> dict[str, int]:
     raise DatabaseUnusable(f"{path}: {wrong}; {WHEN_DAMAGED}")
 
 
+def unit_id(path: Path, connection: sqlite3.Connection, unit: str) -> int | None:
+    """The id of a unit; None if the log does not have it. Raises DatabaseUnusable if two units have
+    this name."""
+    found = connection.execute("SELECT id FROM units NOT INDEXED WHERE unit = ?", (unit,))
+    ids = [each for (each,) in found]
+    if len(ids) > 1:
+        units(path, connection)  # raises
+    return ids[0] if ids else None
+
+
 def newest(connection: sqlite3.Connection, unit_id: int) -> int:
     """The last number of a unit, including pruned events; 0 if there is none."""
     return int(connection.execute(_NEWEST, (unit_id,)).fetchone()[0])

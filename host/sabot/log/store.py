@@ -7,6 +7,7 @@ index to find events quickly: it is derived from `records` when there is time, a
 import hashlib
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -71,6 +72,7 @@ class Store:
         self._appends = create
         self.writer = Writer(path, "rwc" if create else "rw")
         """Its `with` block is a transaction."""
+        self._within = threading.local()  # has the connection of `at_one_moment`
         self._ids: dict[str, int] = {}
         self._newest: dict[str, tuple[int, int, bytes, bytes]] = {}  # id, number, record, MAC
         self._may_lack_rows = create  # some records may have no row in `events`
@@ -181,14 +183,13 @@ class Store:
         """
         wanted = wanted.in_columns()
         with self.reading() as connection:
-            for unit, unit_id in queries.units(self.path, connection).items():
-                if wanted.unit in (None, unit):
-                    newest = underived_rows(connection, unit_id, unit, wanted)
-                    if wanted.newest_first:
-                        yield from reversed(list(newest))
-                    yield from derived_rows(connection, unit_id, unit, wanted)
-                    if not wanted.newest_first:
-                        yield from newest
+            for unit, unit_id in self._wanted_units(connection, wanted.unit).items():
+                newest = underived_rows(connection, unit_id, unit, wanted)
+                if wanted.newest_first:
+                    yield from reversed(list(newest))
+                yield from derived_rows(connection, unit_id, unit, wanted)
+                if not wanted.newest_first:
+                    yield from newest
 
     def place_at(self, unit: str, unix_ms: int) -> tuple[int, int] | None:
         """The shoe of cards and the round of the last event of `unit` at or before a time."""
@@ -472,7 +473,14 @@ class Store:
 
     def _unit(self, connection: sqlite3.Connection, unit: str) -> int | None:
         """The id of a unit in this log; None if it has none."""
-        return queries.units(self.path, connection).get(unit)
+        return queries.unit_id(self.path, connection, unit)
+
+    def _wanted_units(self, connection: sqlite3.Connection, unit: str | None) -> dict[str, int]:
+        """The id of a unit, or of all for None."""
+        if unit is None:
+            return queries.units(self.path, connection)
+        unit_id = self._unit(connection, unit)
+        return {} if unit_id is None else {unit: unit_id}
 
     def _unit_or_new(self, connection: sqlite3.Connection, unit: str) -> int:
         """The id of a unit in this log; a new unit gets one."""
@@ -483,11 +491,25 @@ class Store:
         return unit_id
 
     @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """Within, all that this thread reads is the log as it is now. It takes less time, too: the
+        log is opened once."""
+        with self.reading() as connection:
+            self._within.connection = connection
+            try:
+                yield
+            finally:
+                del self._within.connection
+
+    @contextmanager
     def reading(self, *, lists: bool = True) -> Iterator[sqlite3.Connection]:
         """A separate connection that sees the log as it is now, whatever is written meanwhile.
 
         Without `lists` only the records and their tombstones may be read.
         """
+        if (within := getattr(self._within, "connection", None)) is not None:
+            yield within
+            return
         mode = "ro" if self._appends else reading_mode(self.path)
         try:
             with closing(snapshot(self.path, mode)) as connection:
