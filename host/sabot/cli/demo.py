@@ -148,6 +148,7 @@ def _print_next(db: Path, keys: Path) -> None:
         (f"rounds --db {db}", "every round"),
         (f"events --db {db} --round 1", "what the shoe recorded of round 1"),
         (f"verify --db {db} --keys {keys}", "is the log whole and unchanged?"),
+        ("demo --serve", "several tables in your browser, as surveillance sees them"),
         ("sim --pace 0.01", "your own simulated shoe; log it from another terminal"),
     ):
         line = plain(f"  {sabot} {command}  ").append(f"# {what}", "dim")

@@ -216,17 +216,47 @@ def demo(
     deck: Deck = None,
     short: Short = False,
     seed: Seed = None,
-    pace: Pace = _DEMO_PACE,
+    pace: Annotated[
+        float | None,
+        typer.Option(
+            help="1: a dealer's speed, as with --serve; 0: as fast as possible.", min=0, max=100
+        ),
+    ] = None,
     card_set: Set = 0,
     noise: Noise = "clean",
     pull: Pull = "stroke",
     unit: Name = None,
-    db: options.Db = _DEMO_DB,
+    db: Annotated[
+        Path | None,
+        typer.Option(
+            help="The log database; default: sabot-demo.sqlite, with --serve one that is removed."
+        ),
+    ] = None,
+    serve: Annotated[
+        bool,
+        typer.Option("--serve", help="Deal at several tables, and show them in a browser."),
+    ] = False,
+    listen: Annotated[
+        str,
+        typer.Option(metavar="HOST:PORT", help="Where --serve listens, on this machine only."),
+    ] = "127.0.0.1:8700",
 ) -> None:
     """Deal one whole shoe of cards on a simulated shoe: log it, show it, verify the log.
 
-    The first key of the simulated unit is added to a key file next to the database.
+    The first key of the simulated unit is added to a key file next to the database. With --serve it
+    deals at several tables, at a dealer's speed, until Ctrl-C, and shows the screens that
+    surveillance has.
     """
+    if serve:
+        given = (game, choose, deck, unit) != (None,) * 4
+        if given or short or card_set or (noise, pull) != ("clean", "stroke"):
+            raise typer.BadParameter(
+                "--serve deals games of its own; it goes with --db, --listen, --seed, --pace only"
+            )
+        _serve_floor(db, listen, seed, 1.0 if pace is None else pace)
+        return
+    db = _DEMO_DB if db is None else db
+    pace = _DEMO_PACE if pace is None else pace
     key_file = db.with_suffix(".keys")
     document = chosen_document(game, choose)
     dealt = decks_of(document, deck, short, seed)
@@ -234,6 +264,15 @@ def demo(
         dealer = dealer_of(shoe, dealt, card_set, pace, noise, pull, seed)
         code = run_demo(shoe, dealer, cards=len(dealt[0]), db=db)
     raise typer.Exit(code)
+
+
+def _serve_floor(db: Path | None, listen: str, seed: int | None, pace: float) -> None:
+    from sabot.cli.demo_floor import run_floor  # a web server, which no other command here needs
+    from sabot.cli.serve import where
+
+    address, _ = where(listen, None, None, plain_http=False)
+    with ctrl_c_and_term():
+        run_floor(address, db, seed, pace)
 
 
 def chosen_document(game: str | None, chosen: list[str] | None) -> bytes | None:

@@ -79,7 +79,8 @@ class Dealer:
         self._bench = bench
         self._deck = deck
         self._card_set = card_set
-        self._pace = pace
+        self.pace = pace
+        """May be changed while it deals."""
         self.failure: SabotError | None = None
         """Why the dealer's thread stopped; None while it has not failed."""
         self._noise = NOISE[noise]
@@ -223,5 +224,5 @@ class Dealer:
             self._stop.wait(_HOST_POLL_S)
 
     def _pause(self, seconds: float) -> None:
-        if self._pace:
-            self._stop.wait(seconds * self._pace)
+        if self.pace:
+            self._stop.wait(seconds * self.pace)

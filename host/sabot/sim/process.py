@@ -59,6 +59,7 @@ _CHAIN = "chain"
 _COMMAND_KEY = "command_key"
 _SETTINGS = "settings"
 _GAME = "game"
+_PROVISIONED = "provisioned"
 _RESET = 3  # the exit code in sabot_firmware/boards/sim/board.py
 _WATCHDOG_RESET = -signal.SIGKILL
 _STARTER = "sabot_firmware.boards.sim.start"
@@ -72,7 +73,8 @@ class SimulatedShoe:
     `state` is the folder for the contents of the board's own flash and of the journal's chip: with
     the same folder, the same unit starts again. `game` is the document to store there; with None
     the unit keeps the one it has. A new unit gets its first key, as in provisioning; the key is
-    added to the key file `keys`, by default a file in `state`. `settings` are the house's
+    added to the key file `keys`, by default a file in `state`. `table` is the table for which a new
+    unit was provisioned. `settings` are the house's
     (firmware/README.md). `flash_speed_permille` is the time that the journal's chip takes, in
     permille of a real chip's; `trace` is a file that records what is done to the chip. Use the
     object as a context manager, or call `close()`.
@@ -92,6 +94,7 @@ class SimulatedShoe:
         game: bytes | None = None,
         state: Path | None = None,
         keys: Path | None = None,
+        table: str = "",
         settings: Mapping[str, object] | None = None,
         flash_speed_permille: int = 1000,
         trace: Path | None = None,
@@ -111,7 +114,7 @@ class SimulatedShoe:
             if not self._board_flash.exists():
                 self._install(files, {})
         else:
-            self._provision(files, card_set, settings, game)
+            self._provision(files, card_set, table, settings, game)
         self._flash_speed_permille = flash_speed_permille
         self._trace = trace
         self._link, self._port = os.openpty()
@@ -229,6 +232,7 @@ class SimulatedShoe:
         self,
         files: Mapping[str, bytes] | None,
         card_set: int,
+        table: str,
         settings: Mapping[str, object] | None,
         game: bytes | None,
     ) -> None:
@@ -242,6 +246,8 @@ class SimulatedShoe:
             first_key = self._new_first_key()
             kept[_CHAIN], kept[_COMMAND_KEY] = chain_id(first_key), command_key(first_key)
             replace_whole(self.state / JOURNAL, new_journal(first_key), _FILE_MODE)
+            if table:
+                kept[_PROVISIONED] = [table, card_set]
         if game is not None:
             kept[_GAME] = game
         if files is not None and not slots:
