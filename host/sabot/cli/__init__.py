@@ -47,10 +47,10 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "units": "sabot.cli.records.units",
     },
     "The screens": {
-        "serve": "sabot.cli.serve",
-        "watch": "sabot.cli.watch",
-        "users": "sabot.cli.users",
-        "desk": "sabot.cli.desk",
+        "serve": "sabot.cli.screens.serve",
+        "watch": "sabot.cli.screens.watch",
+        "users": "sabot.cli.screens.users",
+        "desk": "sabot.cli.screens.desk",
     },
     "Prove it, and keep it": {
         "verify": "sabot.cli.records.check",

@@ -267,8 +267,10 @@ def demo(
 
 
 def _serve_floor(db: Path | None, listen: str, seed: int | None, pace: float) -> None:
-    from sabot.cli.demo_floor import run_floor  # a web server, which no other command here needs
-    from sabot.cli.serve import where
+    from sabot.cli.screens.demo_floor import (
+        run_floor,  # a web server, which no other command here needs
+    )
+    from sabot.cli.screens.serve import where
 
     address, _ = where(listen, None, None, plain_http=False)
     with ctrl_c_and_term():

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from sabot import all_games
-from sabot.cli.serve import serving
+from sabot.cli.screens.serve import serving
 from sabot.cli.view import console, problems
 from sabot.desk.desk import Desk
 from sabot.errors import DatabaseUnusable
