@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,7 @@ class Desk:
             chain = tables.begin(connection, first_key)
             tables.write(store.path, connection, now, CONSOLE, "desk_opened", {"chain": chain})
             _add_user(store.path, connection, now, CONSOLE, name, "administrator", hash_)
+        store.writer.scrub()
         return cls(store, now_unix_ms)
 
     def users(self) -> list[User]:
@@ -97,7 +99,7 @@ class Desk:
         _check_name(name)
         _check_role(role)
         hash_ = passwords.hash_of(password)
-        with self._store.writer as connection:
+        with self._writing() as connection:
             _check_free(connection, name)
             _add_user(self._store.path, connection, self._now_unix_ms(), by, name, role, hash_)
 
@@ -116,7 +118,7 @@ class Desk:
     def change_role(self, name: str, role: str, *, by: str) -> None:
         """Give a user another role. Raises DeskRefused; also if no administrator were left."""
         _check_role(role)
-        with self._store.writer as connection:
+        with self._writing() as connection:
             before = _open_user(connection, name)
             if before.role == role:
                 return
@@ -127,7 +129,7 @@ class Desk:
     def set_password(self, name: str, password: str, *, by: str) -> None:
         """Set a user's password, which ends the user's sessions. Raises DeskRefused."""
         hash_ = passwords.hash_of(password)
-        with self._store.writer as connection:
+        with self._writing() as connection:
             _open_user(connection, name)
             connection.execute("UPDATE users SET hash = ? WHERE name = ?", (hash_, name))
             connection.execute("DELETE FROM sessions WHERE name = ?", (name,))
@@ -137,7 +139,7 @@ class Desk:
     def close_user(self, name: str, *, by: str) -> None:
         """Let a user sign in no more, and end the user's sessions; the name stays taken. Raises
         DeskRefused; also if no administrator were left."""
-        with self._store.writer as connection:
+        with self._writing() as connection:
             _check_administrators(connection, _open_user(connection, name))
             connection.execute("UPDATE users SET closed = 1 WHERE name = ?", (name,))
             connection.execute("DELETE FROM sessions WHERE name = ?", (name,))
@@ -161,7 +163,7 @@ class Desk:
             self._tries.succeeded(name, origin)
         token = secrets.token_urlsafe(32)
         now = self._now_unix_ms()
-        with self._store.writer as connection:
+        with self._writing() as connection:
             if _row(connection, name) != (user, stored):  # it was changed meanwhile
                 raise WrongPassword
             self._end_old(connection, now)
@@ -180,7 +182,7 @@ class Desk:
         if row is None or row[0].closed or _ended(found[1], found[2], now):
             return None
         if now - found[2] >= _USE_STORED_MS:
-            with self._store.writer as connection:
+            with self._writing() as connection:
                 query = "UPDATE sessions SET used_unix_ms = max(used_unix_ms, ?) WHERE sha256 = ?"
                 connection.execute(query, (now, session))
         return row[0]
@@ -188,7 +190,7 @@ class Desk:
     def sign_out(self, token: str) -> None:
         """End a session; nothing happens if it has ended."""
         session = _sha256(token)
-        with self._store.writer as connection:
+        with self._writing() as connection:
             query = "DELETE FROM sessions WHERE sha256 = ? RETURNING name"
             found = connection.execute(query, (session,)).fetchone()
             if found is not None:
@@ -199,7 +201,7 @@ class Desk:
         fields = alert.as_fields() | {
             "detail": printable(shortened(alert.detail, LONGEST_TEXT // 2))
         }
-        with self._store.writer as connection, self._lock:
+        with self._writing() as connection, self._lock:
             self._catch_up(connection)
             if self._alerts.of(alert.id) is not None:
                 return False
@@ -211,7 +213,7 @@ class Desk:
         the remark is empty, too long or not printable."""
         if not remark.strip() or len(remark) > LONGEST_TEXT or printable(remark) != remark:
             raise DeskRefused(f"a remark is one line of 1 to {LONGEST_TEXT} characters")
-        with self._store.writer as connection, self._lock:
+        with self._writing() as connection, self._lock:
             self._catch_up(connection)
             if self._alerts.of(alert_id) is None:
                 raise DeskRefused(f"{alert_id}: there is no such alert")
@@ -219,7 +221,7 @@ class Desk:
 
     def opened_round(self, unit: str, shoe: int, round: int, *, by: str) -> None:
         """Note that a user has opened a round."""
-        with self._store.writer as connection:
+        with self._writing() as connection:
             fields = {"unit": unit, "shoe": shoe, "round": round}
             self._write(connection, by, "round_opened", fields)
 
@@ -227,7 +229,7 @@ class Desk:
         self, unit: str, shoe: int, round: int, *, what: str, sha256: bytes, by: str
     ) -> None:
         """Note that a user was given a file with a round; `what` is "bundle" or "page"."""
-        with self._store.writer as connection:
+        with self._writing() as connection:
             fields = {"unit": unit, "shoe": shoe, "round": round, "what": what, "sha256": sha256}
             self._write(connection, by, "exported", fields)
 
@@ -235,8 +237,15 @@ class Desk:
         """Yield the notes with a higher number than `after`."""
         return tables.notes(self._store, after)
 
-    def _refuse(self, name: str, origin: str) -> None:
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction. After it the secret of an older note is in no file."""
         with self._store.writer as connection:
+            yield connection
+        self._store.writer.scrub()
+
+    def _refuse(self, name: str, origin: str) -> None:
+        with self._writing() as connection:
             fields = {"name": name, "origin": origin, "more": 0}
             self._write(connection, SERVER, "sign_in_refused", fields)
         raise WrongPassword

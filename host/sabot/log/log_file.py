@@ -1,5 +1,6 @@
 """The file of a log: its connections, and SQLite's errors as messages for users."""
 
+import fcntl
 import os
 import sqlite3
 import threading
@@ -20,10 +21,15 @@ BUSY_TIMEOUT_S = 30.0
 _SWITCH_PAUSE_S = 0.01
 _REPAIR_S = 2.0
 _REPAIR_POLL_S = 0.02
+_TURN_S = 0.001
+_EMPTY_AGAIN_S = 1.0  # how soon to try again if a reader needs the write-ahead log
 _PAGE_BYTES = 1024  # each commit writes a whole page: a tenth faster than with 4096
 _HEAD_BYTES = 1 << 16
 _SHOWN = 200  # characters of SQLite's message
 _MAGIC = b"SQLite format 3\0"
+
+LOGGING = "rwc"
+"""The mode of a program that logs: it may make the file."""
 
 WHEN_DAMAGED = "keep it, and log to another file with --db: the shoe sends what it still holds"
 """What to do with a log that cannot be trusted or read, for messages."""
@@ -44,11 +50,16 @@ class Writer:
     With write-ahead logging, a transaction raises DatabaseUnusable if the file under the name is no
     longer the one that was opened.
 
+    Only a program that logs moves pages from the write-ahead log into the database while it runs
+    (`write_ahead`): one that sees that another wrote there must go through all of it. A lock
+    (flock) on the write-ahead log shows the others that it runs.
+
     It is a class and not a generator for speed: a log makes a transaction for each event.
     """
 
     def __init__(self, path: Path, mode: str) -> None:
         self._path = path
+        self._ahead_path = path.with_name(path.name + "-wal")
         self._mode = mode
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
@@ -56,13 +67,19 @@ class Writer:
         self._ahead = False  # whether the write-ahead log may have more than the database
         self._state: FileState | None = None
         self._others_wrote = False
+        self._logs: int | None = None  # the file whose lock shows that this program logs
+        self._version: int | None = None  # PRAGMA data_version when the write-ahead log was emptied
+        self._empty_at_s = 0.0  # not before
 
     def __enter__(self) -> sqlite3.Connection:
         self._lock.acquire()
         try:
             self._look()
             connection = self._connection or self._open()
-            connection.execute("BEGIN IMMEDIATE")
+            if self._mode == LOGGING:
+                connection.execute("BEGIN IMMEDIATE")
+            else:
+                _begin_between(connection)
             return connection
         except BaseException as error:
             self._end()
@@ -115,34 +132,74 @@ class Writer:
             within_s=BUSY_TIMEOUT_S,
             every_s=_SWITCH_PAUSE_S,
         )
+        self.pragma("data_version")  # reading makes the write-ahead log
+        with suppress(OSError):  # `_still_the_same` reports it
+            self._logs = os.open(self._ahead_path, os.O_RDONLY)
+            fcntl.flock(self._logs, fcntl.LOCK_SH)
         self._watched = True
 
     def checkpoint(self) -> None:
         """Move what is in the write-ahead log to the database, as far as no reader needs it there:
-        then a copy of the database alone has it. Nothing happens if there is nothing new."""
+        then a copy of the database alone has it. Nothing happens if there is nothing new.
+
+        If another program wrote, or `scrub` asked for it, also empty the write-ahead log.
+        """
         with self._lock:
-            if not self._ahead or self._connection is None:
-                return
-            self._look()
-            if self._others_wrote:  # it may be another database
+            if self._connection is None:
                 return
             try:
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                version = _one(self._connection, "data_version")
+                now_s = time.monotonic()
+                empty = version != self._version and now_s >= self._empty_at_s
+                if not self._ahead and not empty:
+                    return
+                self._look()
+                if self._others_wrote:  # it may be another database
+                    return
+                if not empty:
+                    self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                elif _emptied(self._connection):
+                    self._version = version
+                else:
+                    self._empty_at_s = now_s + _EMPTY_AGAIN_S
                 self._state = self._still_the_same()
             except sqlite3.Error as error:
                 raise user_error(self._path, error) from None
             self._ahead = False
+
+    def scrub(self) -> None:
+        """Empty the write-ahead log, so that it has no content that was replaced, unless a reader
+        needs it; then the next call does. If a program logs, that one does it as soon as it has
+        nothing else to do.
+        """
+        with self._lock:
+            if self._logs is not None:
+                self._version = None
+            elif self._connection is not None:
+                with suppress(OSError):  # there is none, or it is locked by a program that logs
+                    locked = os.open(self._ahead_path, os.O_RDONLY)
+                    try:
+                        fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        with suppress(sqlite3.Error):  # nothing of the transaction is lost
+                            _emptied(self._connection)
+                    finally:
+                        os.close(locked)
 
     def close(self) -> None:
         """Close the file. A transaction after this fails."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
+            if self._logs is not None:
+                os.close(self._logs)
+                self._logs = None
 
     def _open(self) -> sqlite3.Connection:
         self._connection = connect(self._path, self._mode)
         self._connection.execute("PRAGMA synchronous=FULL")
         self._connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # of a new file
+        if self._mode != LOGGING:  # the last of several programs moves all pages when it ends
+            self._connection.execute("PRAGMA wal_autocheckpoint=0")
         return self._connection
 
     def _look(self) -> None:
@@ -165,6 +222,41 @@ class Writer:
                     self._connection.execute("ROLLBACK")
         finally:
             self._lock.release()
+
+
+def _begin_between(connection: sqlite3.Connection) -> None:
+    """Begin a transaction between those of a program that logs. SQLite itself waits longer and
+    longer, 0.1 s in the end, and then mostly comes while that program writes the next event."""
+    give_up_s = time.monotonic() + BUSY_TIMEOUT_S
+    connection.execute("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorname.startswith("SQLITE_BUSY")
+                if not busy or time.monotonic() > give_up_s:
+                    raise
+            time.sleep(_TURN_S)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={int(1000 * BUSY_TIMEOUT_S)}")
+
+
+def _one(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+def _emptied(connection: sqlite3.Connection) -> bool:
+    """Move all pages to the database and empty the write-ahead log; false if a reader needs it, for
+    which no one waits."""
+    waits_ms = _one(connection, "busy_timeout")
+    connection.execute("PRAGMA busy_timeout=0")
+    try:
+        (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={waits_ms}")
 
 
 def user_error(path: Path, error: BaseException) -> BaseException:

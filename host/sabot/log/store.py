@@ -29,6 +29,7 @@ from sabot.log.derived import (
 )
 from sabot.log.log_file import (
     ERRORS,
+    LOGGING,
     DatabaseLocked,
     Writer,
     connect,
@@ -70,7 +71,7 @@ class Store:
         self.path = path
         self._ahead = path.with_name(path.name + "-wal")
         self._appends = create
-        self.writer = Writer(path, "rwc" if create else "rw")
+        self.writer = Writer(path, LOGGING if create else "rw")
         """Its `with` block is a transaction."""
         self._within = threading.local()  # has the connection of `at_one_moment`
         self._ids: dict[str, int] = {}
