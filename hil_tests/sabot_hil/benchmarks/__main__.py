@@ -18,6 +18,7 @@ from rich.progress import track
 from rich.table import Table
 
 import sabot_hil
+from host.tests.support.browser import NoBrowser
 from sabot.errors import ImageUnusable
 from sabot.games.catalogue import document
 from sabot.games.odds import odds
@@ -41,6 +42,7 @@ from sabot_hil.benchmarks.database import BATCH, measure_store
 from sabot_hil.benchmarks.device import CARD_EVENT
 from sabot_hil.benchmarks.journal import deal_and_count
 from sabot_hil.benchmarks.listing import measure_listing
+from sabot_hil.benchmarks.screens import TABLES, measure_screens
 from sabot_hil.benchmarks.sealing import sealing_times_us
 from sabot_hil.benchmarks.servicing import on_emulator, on_simulator
 from sabot_hil.benchmarks.signature import verification_us
@@ -263,6 +265,23 @@ def listings() -> list[Benchmark]:
     ]
 
 
+def screens() -> list[Benchmark]:
+    """The wall in a browser; only if there is one."""
+    try:
+        done = measure_screens()
+    except NoBrowser as why:
+        Console(stderr=True).print(f"screens left out: {why}")
+        return []
+    what = f"{TABLES:,} tables, {done.events_per_s:.0f} events/s, {done.lost} lost"
+    return [
+        Benchmark("wall: from commit to pixel, median", done.median_ms, "ms", f"aim: 100; {what}"),
+        Benchmark("wall: the same, 99 % within", done.most_ms_of_99, "ms", "aim: 500"),
+        Benchmark("wall: first paint", done.first_paint_s, "s", "aim: 1"),
+        Benchmark("wall: all tables loaded", done.loaded_s, "s", "in the background"),
+        Benchmark("wall: the server", 100 * done.server_share, "% of a core", what),
+    ]
+
+
 def targets() -> list[Benchmark]:
     """The test bench's targets; the emulator only if there is an image of MicroPython."""
     rate = rounds_per_min(TargetChoice("sim"), _ROUNDS_ON_SIM)
@@ -345,7 +364,7 @@ def main() -> None:
         codec_figures, reader_figures, generator, frame_figures, shoe_figures, heap_high_water,
         journal, database, verifier, listings,
         odds_of_the_largest_game, size_figures, signature_figures, sealing_figures, servicing,
-        targets,
+        screens, targets,
     )  # fmt: skip
     figures: list[Benchmark] = []
     for part in track(parts, "measuring", console=console, transient=True):

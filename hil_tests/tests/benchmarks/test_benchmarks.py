@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import sabot_hil
+from host.tests.support.browser import NoBrowser
 from sabot.sim.process import environment, interpreter
 from sabot_hil.benchmarks import __main__ as bench
-from sabot_hil.benchmarks import emulation, listing, verifying
+from sabot_hil.benchmarks import emulation, listing, screens, verifying
 from sabot_hil.benchmarks.targets import rounds_per_min
 from sabot_hil.targets import TargetChoice
 
@@ -45,6 +46,15 @@ def test_every_listing_of_a_long_log_is_measured() -> None:
 
 def test_the_verifier_is_measured_over_a_log_without_findings() -> None:
     assert verifying.measure_verifying(records=2_000).records >= 2_000
+
+
+def test_the_way_from_a_commit_to_the_screen_is_measured_for_every_commit() -> None:
+    try:
+        done = screens.measure_screens(tables=10, events_per_s=20, minutes=0.05)
+    except NoBrowser as why:
+        pytest.skip(str(why))
+    assert done.commits > 50 and done.lost == 0, done
+    assert 0 < done.median_ms <= done.most_ms_of_99 <= done.longest_ms, done
 
 
 def test_the_pace_of_the_emulator_is_measured_alone_and_wired(image_file: Path) -> None:

@@ -38,6 +38,8 @@ class TileView:
     unit: str
     name: str
     game: str
+    event: int
+    """Number of the newest event."""
     rank: int
     """The lower, the more it needs a look."""
     need: str
@@ -75,6 +77,7 @@ def view_of(tile: Tile, now_unix_ms: int) -> TileView:
         unit=table.unit,
         name=table.name or table.unit,
         game=table.game,
+        event=table.last_event,
         rank=NEEDS.index(need),
         need=need,
         state=spaced(table.error).capitalize() if table.error else _STATES[table.phase],
