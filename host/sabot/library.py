@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sabot.errors import DatabaseUnusable
-from sabot.link.events import Event, SealedCardEvent
+from sabot.link.events import Event
 from sabot.link.wire import WireError
 from sabot.log.families.boxes import BlackjackRound
-from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand
 from sabot.log.reveal import SealedCards, hidden_round, shown
 from sabot.log.rounds import Dealt, Round, dealt_of
 from sabot.log.store import DAMAGED, Filter, Row, Store
+from sabot.reports.event_words import fields_of
 from sabot.text import utc_moment, utc_time
-from sabot_protocol import cards
 from sabot_protocol import events as event_shapes
 
 if TYPE_CHECKING:
@@ -329,7 +328,7 @@ def logged_events(
             event.unix_ms,
             event.shoe,
             event.round,
-            _shown_fields(event, sealed),
+            fields_of(event, sealed),
         )
 
 
@@ -340,22 +339,6 @@ def _event_in(row: Row, damaged: Callable[[Row], None]) -> Event | None:
     except WireError:
         damaged(row)
         return None
-
-
-def _shown_fields(event: Event, sealed: SealedCards) -> dict[str, Any]:
-    """An event's own fields as they are shown and written to JSON: cards by name, bytes in hex. A
-    sealed card has its card too, if it is known."""
-    shown = dict(event.fields)
-    if isinstance(event, SealedCardEvent):
-        card = sealed.card_of(event)
-        shown["card"] = None if card is None else Card(cards.name_of(card))
-    for name, kind in event.SHAPE.fields:
-        value = shown[name]
-        if kind.startswith("card") and isinstance(value, int):
-            shown[name] = Card(cards.name_of(value))
-        elif isinstance(value, bytes):
-            shown[name] = value.hex()
-    return shown
 
 
 def _within(unix_ms: int | None, begin: int | None, end: int | None) -> bool:

@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping
 from datetime import tzinfo
 from typing import Any
 
+from sabot.link.events import Event, SealedCardEvent
+from sabot.log.families.cards import Card
+from sabot.log.reveal import SealedCards
 from sabot.log.rounds import hit_names
 from sabot.reports.table_time import iso_of
 from sabot.text import card_symbol, counted
@@ -28,6 +31,22 @@ def words_of(kind: str, fields: Fields, zone: tzinfo) -> str:
     to eight digits, and times are on the clock of `zone`.
     """
     return _clock_set(fields, zone) if kind == "clock_set" else _WORDS[kind](fields)
+
+
+def fields_of(event: Event, sealed: SealedCards) -> dict[str, Any]:
+    """An event's own fields as they are shown and written to JSON: cards by name, bytes in hex. A
+    sealed card has its card too, if it is known."""
+    shown = dict(event.fields)
+    if isinstance(event, SealedCardEvent):
+        card = sealed.card_of(event)
+        shown["card"] = None if card is None else Card(cards.name_of(card))
+    for name, kind in event.SHAPE.fields:
+        value = shown[name]
+        if kind.startswith("card") and isinstance(value, int):
+            shown[name] = Card(cards.name_of(value))
+        elif isinstance(value, bytes):
+            shown[name] = value.hex()
+    return shown
 
 
 def _boot(it: Fields) -> str:
