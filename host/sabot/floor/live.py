@@ -62,6 +62,8 @@ class Floor:
         """Looks for alerts in events that come before those that a table needs, in steps."""
         self._due: dict[str, None] = {}
         """Units of which the log has something new, in the order in which they are looked at."""
+        self._lost = ""
+        """Which event was gone from the log, for people."""
         self._changed: set[str] = set()
         """Units whose tiles are not as they are shown."""
         self._noted: dict[str, tuple[int, int]] = {}
@@ -110,8 +112,8 @@ class Floor:
 
     @property
     def problem(self) -> str:
-        """Why the log cannot be followed now, for people; empty if it can. The tiles stay as they
-        were."""
+        """What is wrong with the log, for people: it cannot be read now, and the tiles stay as they
+        were; or events that were shown are gone. Empty if nothing is."""
         with self._lock:
             return self._problem
 
@@ -165,25 +167,30 @@ class Floor:
         pause_s = 0.0
         while not self._stopping.wait(pause_s):
             begin_s = self._now_s()
-            problem = ""
-            try:
-                self._look()
-            except SabotError as error:
-                problem = str(error)
-            self._publish(problem)
-            took_s = self._now_s() - begin_s
-            pause_s = max(_POLL_S, took_s * (1 / _BUSY_SHARE - 1))
-            busy = not problem and (self._due or self._earlier)
+            busy = self.look()
+            pause_s = max(_POLL_S, (self._now_s() - begin_s) * (1 / _BUSY_SHARE - 1))
             pause_s = 0.0 if busy else min(pause_s, _LONGEST_PAUSE_S)
         with suppress(SabotError):
             self._alarms.keep()
         self._follower.close()
 
+    def look(self) -> bool:
+        """Look once at what is new, and show it: the thread does this again and again. Return
+        whether there is more to do at once."""
+        problem = ""
+        try:
+            self._look()
+        except SabotError as error:
+            problem = str(error)
+        self._publish(problem or self._lost)
+        return not problem and bool(self._due or self._earlier)
+
     def _look(self) -> None:
-        """Look once at what is new. Raises DatabaseUnusable if the log cannot be read now."""
+        """Raises DatabaseUnusable if the log cannot be read now."""
         for unit, newest in self._follower.poll().items():
             self._due[unit] = None
             if not newest:
+                self._note_lost(unit)
                 self._removed(unit)
         if not self._begun:
             self._alarms.begin()
@@ -224,7 +231,8 @@ class Floor:
         live = self._live[unit]
         assert live.last is not None
         records = self._follower.records(unit, live.last[0] - 1)
-        if next(records, None) != live.last:  # another file has the name, or it was changed
+        if next(records, None) != live.last:
+            self._note_lost(unit)
             self._load(unit)
             return
         first = next(records, None)
@@ -275,6 +283,19 @@ class Floor:
         last = self._live[unit].last
         if last is not None and unit not in self._earlier:
             self._alarms.looked(unit, last[0])
+
+    def _note_lost(self, unit: str) -> None:
+        """Note that the newest event of a unit is not in the log any more, unless it was pruned."""
+        live = self._live.get(unit)
+        if live is None or live.last is None:
+            return
+        number = live.last[0]
+        stones = self._store.tombstone_rows(unit)
+        if not any(type(last) is int and last >= number for _, last, _ in stones):
+            self._lost = (
+                f"{self._store.path}: event {number} of {unit} was shown, and is not in the log "
+                "any more: the file was replaced or changed; see `sabot verify`"
+            )
 
     def _removed(self, unit: str) -> None:
         self._live.pop(unit, None)

@@ -163,7 +163,8 @@ class TableFold:
 
 
 def _ends(before: tuple[int, ...], end_unix_ms: int) -> tuple[int, ...]:
-    kept = [each for each in before if end_unix_ms - each < PACE_MS]
+    # Later ones are of a clock that was set back since.
+    kept = [each for each in before if 0 <= end_unix_ms - each < PACE_MS]
     return (*kept[1 - _MOST_ENDS :], end_unix_ms)
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from sabot.desk.alerts import RaisedAlert
 from sabot.floor.table import PACE_MS, Table, TableFold
@@ -18,6 +19,8 @@ without a note it has not."""
 
 _LASTING = ("provisioned", "lid", "key", "service")
 """Kinds of events whose newest one says how things are, however old it is."""
+
+_WITHOUT_CLOCK = 1000  # newest events: a unit has a clock again soon after a restart
 
 NEEDS = ("stopped", "silent", "alert", "service", "plays", "waits")
 """How much a table needs a look, most first: an error stopped play; no log has its shoe, although
@@ -117,9 +120,10 @@ def _begin(store: Store, unit: str) -> int:
     """Return the number of the first event that the table depends on, but for those that last: of
     the shoe of cards in play, or of the one that was an hour before the newest event."""
     shoe, _ = place_before(store, unit)
-    newest = next(iter(store.rows(Filter(unit, newest_first=True))), None)
-    if newest is not None and newest.unix_ms is not None:
-        hour_before = store.place_at(unit, newest.unix_ms - PACE_MS)
+    some = islice(store.rows(Filter(unit, newest_first=True)), _WITHOUT_CLOCK)
+    newest_unix_ms = next((row.unix_ms for row in some if row.unix_ms is not None), None)
+    if newest_unix_ms is not None:
+        hour_before = store.place_at(unit, newest_unix_ms - PACE_MS)
         if hour_before is None:
             return 1
         shoe = min(shoe, hour_before[0])

@@ -53,6 +53,7 @@ class Follower:
         self._seen: tuple[int, int] | None = None  # data_version and schema_version
         self._ids: dict[str, int] = {}
         self._newest: dict[str, RawRecord] = {}
+        self._replaced = False  # whether the file is another one than at the last poll
 
     def close(self) -> None:
         """Close the file. The next call opens it again."""
@@ -78,7 +79,12 @@ class Follower:
             newest = {row[0]: row[1:] for row in connection.execute(_NEWEST)}
             self._seen = here
         before, self._newest = self._newest, newest
-        changed = {unit: each[0] for unit, each in newest.items() if before.get(unit) != each}
+        changed = {
+            unit: each[0]
+            for unit, each in newest.items()
+            if self._replaced or before.get(unit) != each
+        }
+        self._replaced = False
         return changed | dict.fromkeys(before.keys() - newest.keys(), 0)
 
     def records(self, unit: str, after: int, last: int = LARGEST) -> Iterator[RawRecord]:
@@ -129,7 +135,7 @@ class Follower:
             file = _identity(self._path)
             if file != self._file:
                 self.close()
-                self._file, self._newest = file, {}
+                self._file, self._replaced = file, True
             if self._connection is None:
                 self._connection = connect(self._path, reading_mode(self._path))
                 self._connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")

@@ -1,60 +1,362 @@
 """A floor that follows a log says after each event what the log says."""
 
+import random
+import shutil
+import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
+import pytest
+
+from host.tests.reports.test_incident_search import random_records
+from host.tests.support.dealt_boxes import BoxLog
+from host.tests.support.hand_log import HandLog
+from host.tests.support.helpers import FirmwareLog, event_bytes, new_log, shuffled_names, stored
 from sabot.floor.live import Floor
-from sabot.floor.wall import tile_of
+from sabot.floor.table import STATES
+from sabot.floor.wall import Tile, tile_of
+from sabot.games import catalogue
+from sabot.link.session import Record
+from sabot.link.wire import parse_event
+from sabot.log.presence import ATTACHED, Span
+from sabot.log.rounds import dealt_of
 from sabot.log.store import Store
 
 _PATIENCE_S = 10.0
+_NOW = 1_795_000_000_000
 
 
-def _append(store: Store, unit: str, log: FirmwareLog) -> None:
-    store.append(unit, stored(log.records))
+class Clocks:
+    """The host's clock, which someone can set, and the time that passes."""
+
+    def __init__(self) -> None:
+        self.unix_ms, self.s = _NOW, 100.0
+
+    def wait(self, s: float) -> None:
+        self.s += s
+        self.unix_ms += round(1000 * s)
+
+    def floor(self, store: Store, **given: object) -> Floor:
+        return Floor(store, now_unix_ms=lambda: self.unix_ms, now_s=lambda: self.s, **given)  # type: ignore[arg-type]
 
 
-def _wait_for(floor: Floor, unit: str, last_event: int) -> None:
-    give_up_s = time.monotonic() + _PATIENCE_S
-    while (tile := floor.tile(unit)) is None or tile.table.last_event != last_event:
-        assert time.monotonic() < give_up_s, tile
-        time.sleep(0.002)
+@pytest.fixture
+def rng() -> random.Random:
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")
+    return random.Random(seed)
 
 
-def test_a_table_is_followed_event_by_event(tmp_path: Path) -> None:
-    log = FirmwareLog().deal_shoe(shuffled_names(1, cut_from_end=390))
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
     with new_log(tmp_path / "log.sqlite") as store:
-        _append(store, "U1", log)
-        with Floor(store) as floor:
-            _wait_for(floor, "U1", log.last_number)
-            log.load().draw("AC", "2H", "next", "9C", "KC", "TD", "9H")
-            for record in log.records:
-                store.append("U1", stored([record]))
-            _wait_for(floor, "U1", log.last_number)
-            tile = floor.tile("U1")
-            assert tile is not None
-            assert replace(tile, version=0) == tile_of(store, "U1")
-            assert floor.loaded == (1, 1) and not floor.problem
+        yield store
 
 
-def test_what_changed_after_a_version_is_what_is_newer(tmp_path: Path) -> None:
+def _all(floor: Floor) -> None:
+    """Have a floor look until there is no more to do."""
+    while floor.look():
+        pass
+
+
+def _bare(tile: Tile | None) -> Tile | None:
+    """A tile without what only a live floor has."""
+    return None if tile is None else replace(tile, version=0, open_alerts=())
+
+
+# ---- what it says is what the log says
+
+
+def _logs(rng: random.Random) -> dict[str, tuple[FirmwareLog, bytes | None]]:
+    boxes, hands = BoxLog().load(), HandLog()
+    for _ in range(3):
+        boxes.round(rng.randrange(1, 5), rng)
+        hands.deal_random(rng)
+    made: dict[str, tuple[FirmwareLog, bytes | None]] = {
+        "boxes": (boxes, boxes.document),
+        "hands": (hands, hands.game.document),
+        "not kept": (FirmwareLog(firmware="0.1.0"), None),
+    }
+    for name, firmware in (("mini", "0.2.0"), ("md-midi", "0.2.0"), ("ez-midi", "0.1.0")):
+        document = catalogue.document(name)
+        made[name] = FirmwareLog(game=document, firmware=firmware), document
+    for log, _ in made.values():
+        if log.dealing.shoe == 0:
+            for _ in range(rng.randrange(1, 3)):
+                log.deal_shoe(shuffled_names(rng.randrange(1000), cut_from_end=385))
+                if rng.random() < 0.5:
+                    log.power_on(clock=rng.random() < 0.7)
+            log.load().draw(*(["2H"] * 4))
+        first = rng.randrange(2, log.last_number - 2)
+        if rng.random() < 0.4:
+            log.lose(first, min(log.last_number - 2, first + rng.randrange(5)))
+        log.record_gap(first, first)
+    return made
+
+
+def test_after_each_event_a_tile_is_that_of_the_whole_log(store: Store, rng: random.Random) -> None:
+    logs = _logs(rng)
+    for _, document in logs.values():
+        if document is not None:
+            store.keep_game(document)
+    waiting = {unit: stored(log.records) for unit, (log, _) in logs.items()}
+    floor = Clocks().floor(store)
+    while any(waiting.values()):
+        unit = rng.choice([unit for unit, records in waiting.items() if records])
+        count = rng.choice([1, 1, 1, 2, 3, 30])
+        store.append(unit, waiting[unit][:count])
+        del waiting[unit][:count]
+        if rng.random() < 0.05:
+            store.derive()
+        if rng.random() < 0.02:
+            floor = Clocks().floor(store)  # it is started again
+        if rng.random() < 0.8:
+            _all(floor)
+            assert _bare(floor.tile(unit)) == tile_of(store, unit)
+    _all(floor)
+    for unit, (log, _) in logs.items():
+        tile = floor.tile(unit)
+        assert tile is not None
+        events = [parse_event(each) for each in log.records]
+        ended = [each for each in dealt_of(unit, events) if each.shoe == tile.table.shoe]
+        assert list(tile.table.rounds) == ended
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_events_that_no_shoe_makes_do_no_harm(store: Store, seed: int) -> None:
+    """Where a table begins to be read can then matter."""
+    floor = Clocks().floor(store)
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("INSERT INTO units VALUES (1, 'U1')")
+        for number, record, mac in random_records(seed, 300):
+            row = (number, _NOW, record, mac)
+            connection.execute("INSERT INTO records VALUES (1, ?, ?, ?, ?)", row)
+            connection.commit()
+            if number % 7 == 0:
+                _all(floor)
+                tile, again = floor.tile("U1"), tile_of(store, "U1")
+                assert tile is not None and not floor.problem
+                assert tile.table.last_event == again.table.last_event
+                assert tile.table.state in STATES
+
+
+def test_a_damaged_record_is_passed_over_and_an_alert_says_so(store: Store) -> None:
+    log = FirmwareLog().load().draw("AC", "2H", "next", "9C")
+    floor = Clocks().floor(store)
+    store.append("U1", stored(log.records))
+    _all(floor)
+    damaged = log.last_number + 1
+    event = parse_event(event_bytes("key", damaged))
+    store.append("U1", [Record(event, b"\xff no event", bytes(16))])
+    log.record(event.SHAPE, 1, 1, (True,))
+    count = len(log.records)
+    store.append("U1", stored(log.draw("KC").records[count:]))
+    _all(floor)
+    assert _bare(floor.tile("U1")) == tile_of(store, "U1")
+    (raised,) = floor.alerts.open
+    assert raised.alert.id == f"U1/gap/{damaged + 1}"
+    assert "cannot be read" in raised.alert.detail and not floor.problem
+
+
+# ---- versions
+
+
+def test_what_changed_after_a_version_is_what_is_newer(store: Store) -> None:
     log, heard = FirmwareLog().load(), list[int]()
-    with new_log(tmp_path / "log.sqlite") as store:
-        for unit in ("U1", "U2", "U3"):
-            _append(store, unit, log)
-        with Floor(store) as floor:
-            for unit in ("U1", "U2", "U3"):
-                _wait_for(floor, unit, log.last_number)
-            before, end = floor.version, floor.listen(heard.append)
-            _append(store, "U2", log.draw("AC", "2H"))
-            _wait_for(floor, "U2", log.last_number)
-            assert [tile.table.unit for tile in floor.changed(before)] == ["U2"]
-            assert floor.changed(floor.version) == []
-            end()
-            _append(store, "U3", log)
-            _wait_for(floor, "U3", log.last_number)
-            assert [tile.table.unit for tile in floor.changed(before)] == ["U2", "U3"]
+    floor = Clocks().floor(store)
+    for unit in ("U1", "U2", "U3"):
+        store.append(unit, stored(log.records))
+    _all(floor)
+    before, end = floor.version, floor.listen(heard.append)
+    store.append("U2", stored(log.draw("AC", "2H").records))
+    _all(floor)
+    assert [tile.table.unit for tile in floor.changed(before)] == ["U2"]
+    assert floor.changed(floor.version) == []
+    end()
+    store.append("U3", stored(log.records))
+    _all(floor)
+    assert [tile.table.unit for tile in floor.changed(before)] == ["U2", "U3"]
     assert len(floor.changed(0)) == 3
     assert heard and heard[0] > before and heard[-1] < floor.version
+    version = floor.version
+    _all(floor)
+    assert floor.version == version  # nothing happened
+
+
+def test_a_thread_follows_the_log_until_it_is_stopped(store: Store) -> None:
+    log = FirmwareLog().load()
+    store.append("U1", stored(log.records))
+    with Floor(store) as floor:
+        for _ in range(5):
+            store.append("U1", stored(log.draw("next").records))
+            give_up_s = time.monotonic() + _PATIENCE_S
+            while (tile := floor.tile("U1")) is None or tile.table.last_event != log.last_number:
+                assert time.monotonic() < give_up_s, tile
+                time.sleep(0.002)
+    assert floor.loaded == (1, 1)
+    store.append("U1", stored(log.draw("next").records))
+    assert floor.tile("U1") == tile
+
+
+def test_a_unit_that_has_never_been_seen_appears(store: Store) -> None:
+    floor = Clocks().floor(store)
+    _all(floor)
+    assert floor.loaded == (0, 0) and floor.tiles() == []
+    store.append("U9", stored(FirmwareLog().load().records))
+    _all(floor)
+    assert floor.loaded == (1, 1) and _bare(floor.tile("U9")) == tile_of(store, "U9")
+
+
+# ---- the file
+
+
+def _other_log(folder: Path) -> Path:
+    """A log of U1 that has another history."""
+    path = folder / "other.sqlite"
+    with new_log(path) as other:
+        other.append("U1", stored(FirmwareLog(bytes(32)).load().draw("7C", "KC").records))
+    return path
+
+
+def test_a_file_that_is_replaced_is_followed_and_what_was_shown_is_said_to_be_gone(
+    store: Store, tmp_path: Path
+) -> None:
+    records = stored(FirmwareLog().load().draw("AC", "2H", "next", "9C").records)
+    for unit in ("U1", "U2"):
+        store.append(unit, records)
+    floor = Clocks().floor(Store(store.path))
+    _all(floor)
+    _other_log(tmp_path).replace(store.path)
+    for name in ("log.sqlite-wal", "log.sqlite-shm"):
+        (tmp_path / name).unlink()
+    _all(floor)
+    assert floor.tile("U2") is None
+    assert _bare(floor.tile("U1")) == tile_of(Store(store.path), "U1")
+    assert "is not in the log any more" in floor.problem
+
+
+def test_a_file_with_the_same_contents_is_no_problem(store: Store, tmp_path: Path) -> None:
+    log = FirmwareLog().load().draw("AC", "2H", "next", "9C")
+    store.append("U1", stored(log.records))
+    store.derive()
+    store.derive()
+    store.close()
+    floor = Clocks().floor(Store(store.path))
+    _all(floor)
+    shutil.copy(store.path, tmp_path / "copy.sqlite")
+    (tmp_path / "copy.sqlite").replace(store.path)
+    with Store(store.path, create=True) as again:
+        again.append("U1", stored(log.draw("KC").records))
+        _all(floor)
+        assert _bare(floor.tile("U1")) == tile_of(again, "U1")
+    assert floor.problem == ""
+
+
+def test_a_file_that_is_gone_is_a_problem_until_it_is_back(store: Store) -> None:
+    store.append("U1", stored(FirmwareLog().load().records))
+    floor = Clocks().floor(store)
+    _all(floor)
+    tile, version = floor.tile("U1"), floor.version
+    store.path.rename(store.path.with_name("away"))
+    assert not floor.look()
+    assert "put the file back" in floor.problem and floor.tile("U1") == tile
+    assert floor.version == version + 1
+    store.path.with_name("away").rename(store.path)
+    _all(floor)
+    assert floor.problem == "" and floor.tile("U1") == tile
+
+
+def test_a_locked_file_is_a_problem_until_it_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    log = FirmwareLog().load()
+    with new_log(path) as store:
+        store.append("U1", stored(log.records))
+        store.writer.pragma("journal_mode=DELETE")
+    floor = Clocks().floor(Store(path))
+    _all(floor)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        floor.look()
+        assert "locked by another program" in floor.problem
+        other.execute("COMMIT")
+    _all(floor)
+    assert floor.problem == "" and _bare(floor.tile("U1")) == tile_of(Store(path), "U1")
+
+
+# ---- clocks
+
+
+def _note(store: Store, begin_unix_ms: int, end_unix_ms: int) -> None:
+    store.keep_presence([Span("U1", begin_unix_ms, end_unix_ms, ATTACHED)])
+
+
+def test_a_shoe_in_play_that_no_log_has_is_silent_once(store: Store) -> None:
+    clocks = Clocks()
+    store.append("U1", stored(FirmwareLog().load().draw("AC", "2H").records))
+    _note(store, _NOW - 1000, _NOW)
+    floor = clocks.floor(store)
+    _all(floor)
+    for _ in range(120):
+        clocks.wait(1)
+        _all(floor)
+    (raised,) = floor.alerts.open
+    assert raised.alert.id == f"U1/silent/{_NOW}"
+    tile = floor.tile("U1")
+    assert tile is not None and tile.need(clocks.unix_ms) == "silent"
+    assert tile.open_alerts == (raised,)
+
+
+@pytest.mark.parametrize("jump_s", [3600, -3600, 86_400 * 400, -86_400])
+def test_a_clock_of_the_host_that_is_set_makes_no_shoe_silent(store: Store, jump_s: int) -> None:
+    clocks = Clocks()
+    store.append("U1", stored(FirmwareLog().load().draw("AC", "2H").records))
+    begin = clocks.unix_ms
+    floor = clocks.floor(store)
+    for second in range(200):
+        if second == 100:
+            clocks.unix_ms += 1000 * jump_s
+            begin = clocks.unix_ms  # the log begins another span
+        if second % 5 == 0:
+            _note(store, begin, clocks.unix_ms)
+        clocks.wait(1)
+        _all(floor)
+    assert floor.alerts.all == []
+    for _ in range(100):  # the log ends, and then it is silent
+        clocks.wait(1)
+        _all(floor)
+    assert [each.alert.kind for each in floor.alerts.all] == ["silent"]
+
+
+def test_a_shoe_without_cards_in_play_may_be_in_store(store: Store) -> None:
+    clocks = Clocks()
+    store.append("U1", stored(FirmwareLog().records))
+    _note(store, _NOW - 1000, _NOW)
+    floor = clocks.floor(store)
+    for _ in range(100):
+        clocks.wait(10)
+        _all(floor)
+    assert floor.alerts.all == []
+
+
+def test_a_tile_changes_when_its_need_does_because_time_has_passed(store: Store) -> None:
+    clocks = Clocks()
+    store.append("U1", stored(FirmwareLog().load().draw("AC", "2H").records))
+    _note(store, _NOW - 1000, _NOW)
+    floor = clocks.floor(store)
+    _all(floor)
+    before = floor.version
+    for _ in range(20):
+        clocks.wait(1)
+        _all(floor)
+    (tile,) = floor.changed(before)
+    assert tile.need(clocks.unix_ms) == "silent"
+    before = floor.version
+    clocks.wait(1)
+    _note(store, clocks.unix_ms, clocks.unix_ms)
+    clocks.wait(2)
+    _all(floor)
+    (tile,) = floor.changed(before)
+    assert tile.need(clocks.unix_ms) == "plays"
