@@ -62,9 +62,13 @@ class AlertLog:
     def __init__(self) -> None:
         self._raised: dict[str, RaisedAlert] = {}
         self._open: dict[str, None] = {}  # ids, the oldest first
+        self.newest = 0
+        """Number of the last note about an alert; 0 for none."""
 
     def add(self, note: Note) -> None:
         """Take a note. Those that are about no alert change nothing."""
+        if note.kind in ("alert", "acknowledged"):
+            self.newest = note.number
         if note.kind == "alert":
             alert = Alert(**note.fields)
             if alert.id not in self._raised:

@@ -16,12 +16,13 @@ from sabot.web import files
 from sabot.web.access import API, Guarded, stranger
 from sabot.web.feed import Feeds
 from sabot.web.headers import HEADERS, Headers
-from sabot.web.pages import sign_in, table, wall
+from sabot.web.pages import alerts, sign_in, table, wall
 from sabot.web.rendering import page
 from sabot.web.services import Services
 
 ROUTES: list[BaseRoute] = [
     *wall.ROUTES,
+    *alerts.ROUTES,
     *table.ROUTES,
     *sign_in.ROUTES,
     *files.ROUTES,

@@ -154,6 +154,24 @@ class Parts:
         return version, {"parts": parts} if parts else {}
 
 
+class _WithAlerts:
+    """A source that says how many alerts are open too, for those who may know it."""
+
+    def __init__(self, floor: Floor, source: Source) -> None:
+        self._floor, self._source = floor, source
+        self._said: tuple[int, int] | None = None
+
+    def __call__(self, before: int | None) -> tuple[int, Mapping[str, Any]]:
+        """As `Source`."""
+        version, changed = self._source(before)
+        still_open = self._floor.alerts.open
+        newest = still_open[0].number if still_open else 0
+        if (len(still_open), newest) != self._said:
+            self._said = len(still_open), newest
+            changed = {**changed, "alerts": {"open": len(still_open), "newest": newest}}
+        return version, changed
+
+
 class FeedResponse(Response):
     """Server-sent events for a visitor."""
 
@@ -168,6 +186,8 @@ class FeedResponse(Response):
         before = visit.request.headers.get("last-event-id")
         before = before or visit.request.query_params.get("after", "")
         self._feeds = feeds
+        if visit.may("alerts"):
+            source = _WithAlerts(visit.services.floor, source)
         self._feed = Feed(source, feeds.version_of(before), lambda: _lasts(visit))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -69,7 +69,7 @@ def page(
         navigation=links if visit.user else [],
         here=visit.request.url.path,
         form_token=form_token(visit),
-        open_alerts=0,
+        open_alerts=len(visit.services.floor.alerts.open) if visit.may("alerts") else 0,
         **(shown or {}),
     )
     response = HTMLResponse(content, status)

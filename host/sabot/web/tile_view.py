@@ -91,7 +91,7 @@ def view_of(tile: Tile, now_unix_ms: int) -> TileView:
         shoe=table.shoe,
         round=table.round,
         pace=table.rounds_an_hour(now_unix_ms),
-        alerts=0,
+        alerts=len(tile.open_alerts),
     )
 
 

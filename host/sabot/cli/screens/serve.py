@@ -100,7 +100,7 @@ def serving(
     """Serve the screens of a log; print the address. Raises DeskMissing, CannotServe."""
     store.convert()
     desk = Desk(store)
-    floor = Floor(store)
+    floor = Floor(store, desk)
     server = Server(make_app(Services(store, floor, desk, None, zone)), address, tls)
     with floor:
         server.start()

@@ -20,7 +20,22 @@ function showAlerts({ open, newest: now }) {
 function showParts(parts) {
   for (const [id, html] of Object.entries(parts)) {
     const part = document.getElementById(id);
-    if (part) part.innerHTML = html;
+    if (!part) continue;
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    if (part.dataset.merge !== undefined) keepTyped(part, template.content);
+    part.replaceChildren(template.content);
+  }
+}
+
+// What someone is typing stays, with what it is about.
+function keepTyped(part, content) {
+  for (const old of part.children) {
+    const field = old.querySelector("input:not([type=hidden])");
+    if (!old.id || !field || (field.value === "" && field !== document.activeElement)) continue;
+    const now = content.getElementById(old.id);
+    if (now) now.querySelector("input:not([type=hidden])")?.replaceWith(field);
+    else content.prepend(old);
   }
 }
 

@@ -1,0 +1,97 @@
+"""Alerts: what someone must look at. They stay until they are acknowledged, with a remark."""
+
+import time
+from collections.abc import Mapping
+
+from markupsafe import Markup
+from starlette.responses import RedirectResponse, Response
+
+from sabot.desk.notes import LONGEST_TEXT
+from sabot.errors import DeskRefused
+from sabot.reports.incident import KINDS
+from sabot.reports.table_time import text_of
+from sabot.web.access import Guarded, Visit, form_token
+from sabot.web.feed import FeedResponse, Parts
+from sabot.web.rendering import html_of, page
+
+_KINDS = KINDS | {
+    "silent": "a shoe of cards is in play, and no log has the shoe",
+    "slow": "fewer rounds an hour than the lower bound",
+    "fast": "more rounds an hour than the upper bound",
+}
+"""What each kind of alert means."""
+
+_MOST_OPEN, _MOST_DONE = 200, 50
+_SEEN_WITHIN_S = 2.0
+_POLL_S = 0.02
+
+
+def _alerts(visit: Visit) -> Response:
+    return _page(visit)
+
+
+def _page(visit: Visit, problem: str = "", status: int = 200) -> Response:
+    version = visit.services.floor.version
+    shown = {
+        "have": visit.request.app.state.feeds.id_of(version),
+        "problem": problem,
+        "parts": {id_: Markup(html) for id_, html in _parts(visit).items()},
+    }
+    return page(visit, "alerts.html", shown, status=status)
+
+
+def _live(visit: Visit) -> Response:
+    floor = visit.services.floor
+    parts = Parts(floor, lambda: floor.alerts.newest, lambda: _parts(visit))
+    return FeedResponse(visit, parts)
+
+
+def _acknowledge(visit: Visit) -> Response:
+    id_, remark = visit.form.get("id", ""), visit.form.get("remark", "").strip()
+    try:
+        visit.services.desk.acknowledge(id_, remark, by=visit.name)
+    except DeskRefused as error:
+        return _page(visit, str(error), 400)
+    _wait_until_seen(visit, id_)
+    return RedirectResponse("/alerts", 303)
+
+
+def _wait_until_seen(visit: Visit, alert_id: str) -> None:
+    """Wait for a moment until the floor has seen the acknowledgement that was just made."""
+    alerts, end_s = visit.services.floor.alerts, time.monotonic() + _SEEN_WITHIN_S
+    while time.monotonic() < end_s:
+        raised = alerts.of(alert_id)
+        if raised is None or any(each.by == visit.name for each in raised.acknowledgements):
+            return
+        time.sleep(_POLL_S)
+
+
+def _parts(visit: Visit) -> Mapping[str, str]:
+    """The parts of the page that change, by the id of their element."""
+    floor = visit.services.floor
+    alerts = floor.alerts
+    still_open = alerts.open
+    done = [raised for raised in alerts.all if not raised.open]
+    tables = {tile.table.unit: tile.table.name for tile in floor.tiles()}
+    shown = {
+        "tables": tables,
+        "kinds": _KINDS,
+        "time_of": lambda unix_ms: text_of(unix_ms, visit.services.zone),
+        "may": visit.may,
+        "form_token": form_token(visit),
+        "most": LONGEST_TEXT,
+    }
+    more = max(0, len(still_open) - _MOST_OPEN)
+    return {
+        "part-open": html_of(
+            "alerts/list.html", raised=still_open[:_MOST_OPEN], more=more, **shown
+        ),
+        "part-done": html_of("alerts/list.html", raised=done[:_MOST_DONE], more=0, **shown),
+    }
+
+
+ROUTES = [
+    Guarded("/alerts", _alerts, "alerts"),
+    Guarded("/alerts/live", _live, "alerts"),
+    Guarded("/alerts/acknowledge", _acknowledge, "acknowledge", ["POST"]),
+]
