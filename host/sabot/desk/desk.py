@@ -237,6 +237,10 @@ class Desk:
         """Yield the notes with a higher number than `after`."""
         return tables.notes(self._store, after)
 
+    def newest_note(self) -> int:
+        """The number of the newest note."""
+        return tables.newest(self._store)
+
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction. After it the secret of an older note is in no file."""

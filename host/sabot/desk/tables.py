@@ -92,6 +92,14 @@ def notes(store: Store, after: int = 0) -> Iterator[Note]:
     return (note for _, note in rows(store, after) if note is not None)
 
 
+def newest(store: Store) -> int:
+    """The number of the newest note; 0 without one."""
+    with store.reading() as connection:
+        if not queries.has_table(connection, "desk"):
+            return 0
+        return int(connection.execute("SELECT ifnull(max(number), 0) FROM desk").fetchone()[0])
+
+
 def notes_in(connection: sqlite3.Connection, after: int) -> Iterator[Note]:
     """As `notes`, as a transaction sees them."""
     while some := _some(connection, after):

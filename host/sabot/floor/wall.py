@@ -74,13 +74,13 @@ def by_need(tiles: Iterable[Tile], now_unix_ms: int) -> list[Tile]:
         tiles,
         key=lambda tile: (
             NEEDS.index(tile.need(now_unix_ms)),
-            _natural(tile.table.name),
-            _natural(tile.table.unit),
+            natural(tile.table.name),
+            natural(tile.table.unit),
         ),
     )
 
 
-def _natural(name: str) -> list[str | int]:
+def natural(name: str) -> list[str | int]:
     """Return a key by which "table 2" comes before "table 10"."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 

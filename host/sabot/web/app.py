@@ -16,13 +16,16 @@ from sabot.web import files
 from sabot.web.access import API, Guarded, stranger
 from sabot.web.feed import Feeds
 from sabot.web.headers import HEADERS, Headers
-from sabot.web.pages import alerts, sign_in, table, wall
+from sabot.web.pages import alerts, board, sign_in, table, users, views, wall
 from sabot.web.rendering import page
 from sabot.web.services import Services
 
 ROUTES: list[BaseRoute] = [
     *wall.ROUTES,
     *alerts.ROUTES,
+    *board.ROUTES,
+    *users.ROUTES,
+    *views.ROUTES,
     *table.ROUTES,
     *sign_in.ROUTES,
     *files.ROUTES,

@@ -9,7 +9,6 @@ the id of another run of the server, or with none, gets everything.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from secrets import token_hex
 from time import monotonic, time_ns
 from typing import Any
@@ -22,30 +21,31 @@ from starlette.types import Receive, Scope, Send
 from sabot.errors import SabotError
 from sabot.floor.live import Floor
 from sabot.web.access import Visit
-
-Source = Callable[[int | None], tuple[int, Mapping[str, Any]]]
-"""Gets the version that a page has, None for a page that has nothing; returns the version now, and
-what has changed by name; nothing if it is empty. Called in a thread of its own."""
+from sabot.web.sources import Source, WithAlerts
 
 _BATCH_S = 0.04
 """Changes within this time are sent together."""
 _BEAT_S = 10.0
-"""After this time without a change a page gets an event all the same, so that it knows that it
-is connected; and the session is checked."""
+"""At least so often a page gets an event, so that it knows that it is connected, and the session is
+checked."""
 _SLOWEST_S = 20.0
 """A client that takes no bytes for so long is dropped."""
-_MOST_FEEDS = 500
+_MOST_FEEDS = 600
+_MOST_PUBLIC = 400
+"""Of these for visitors who have not signed in: players' boards cannot shut out surveillance."""
 _RETRY_MS = 1000
+
+_SendSome = Callable[[bytes], Awaitable[None]]
 
 
 class Feeds:
-    """The open feeds of a server. All but `start` and `notify` is for its event loop."""
+    """The open feeds of a server. All but `_notify` is for its event loop."""
 
     def __init__(self, floor: Floor) -> None:
         self.run = token_hex(6)
         """Part of all ids: another run of the server counts its versions again."""
         self._floor = floor
-        self._waiting: set[asyncio.Event] = set()
+        self._open: dict[FeedResponse, asyncio.Event] = {}
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop_listening: Callable[[], None] = lambda: None
@@ -78,98 +78,54 @@ class Feeds:
             self._loop.call_soon_threadsafe(self._wake)
 
     def _wake(self) -> None:
-        for each in self._waiting:
-            each.set()
+        for changed in self._open.values():
+            changed.set()
 
-    async def serve(self, feed: "Feed", send: Callable[[bytes], Awaitable[None]]) -> None:
+    def full(self, *, public: bool) -> bool:
+        """Whether no more feeds can be served to such a visitor."""
+        public_ones = sum(each.public for each in self._open)
+        no_room = public and public_ones >= _MOST_PUBLIC
+        return self._closed or no_room or len(self._open) >= _MOST_FEEDS
+
+    async def serve(self, feed: "FeedResponse", send: _SendSome) -> None:
         """Send events until the session has ended or the server closes."""
-        changed = asyncio.Event()
-        self._waiting.add(changed)
-        version, check_s = feed.version, monotonic() + _BEAT_S
+        changed = self._open[feed] = asyncio.Event()
+        version, source = feed.version, feed.source
+        beat_s = check_s = monotonic() + _BEAT_S
         try:
             await send(f"retry: {_RETRY_MS}\n\n".encode())
             while not self._closed:
                 changed.clear()
-                now, payload = await anyio.to_thread.run_sync(feed.source, version)
-                if payload or version is None:
-                    await send(_event(self.id_of(now), payload))
-                version = now
-                beat = False
-                try:
-                    await asyncio.wait_for(changed.wait(), _BEAT_S)
-                    await asyncio.sleep(_BATCH_S)
-                except TimeoutError:
-                    beat = True
+                payload: Mapping[str, Any] = {}
+                if source.due():
+                    now, payload = await anyio.to_thread.run_sync(source.since, version)
+                    version = now
+                if payload or monotonic() >= beat_s:
+                    id_ = None if feed.public or version is None else self.id_of(version)
+                    await send(_event(id_, payload))
+                    beat_s = monotonic() + _BEAT_S
                 if monotonic() >= check_s:
                     check_s = monotonic() + _BEAT_S
                     if not await anyio.to_thread.run_sync(feed.lasts):
                         await send(b"event: ended\ndata: {}\n\n")
                         return
-                if beat:
-                    await send(_event(self.id_of(version), {}))
+                await _wait(changed, beat_s - monotonic())
         finally:
-            self._waiting.discard(changed)
-
-    @property
-    def full(self) -> bool:
-        """Whether no more feeds can be served."""
-        return self._closed or len(self._waiting) >= _MOST_FEEDS
+            del self._open[feed]
 
 
-def _event(event_id: str, payload: Mapping[str, Any]) -> bytes:
+async def _wait(changed: asyncio.Event, most_s: float) -> None:
+    try:
+        await asyncio.wait_for(changed.wait(), max(0.0, most_s))
+        await asyncio.sleep(_BATCH_S)
+    except TimeoutError:
+        return
+
+
+def _event(event_id: str | None, payload: Mapping[str, Any]) -> bytes:
     data = json.dumps({**payload, "now": time_ns() // 1_000_000}, ensure_ascii=False)
-    return f"id: {event_id}\ndata: {data}\n\n".encode()
-
-
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """One page's feed."""
-
-    source: Source
-    version: int | None
-    """What the page has; None for nothing."""
-    lasts: Callable[[], bool]
-    """Whether the session still lasts. Called in a thread of its own."""
-
-
-class Parts:
-    """A source of the parts of a page, by the id of their element: those that look different than
-    this feed has sent them. `render` is called only if `key` is another one than before."""
-
-    def __init__(
-        self, floor: Floor, key: Callable[[], object], render: Callable[[], Mapping[str, str]]
-    ) -> None:
-        self._floor, self._key, self._render = floor, key, render
-        self._rendered: object = None
-        self._sent: dict[str, str] = {}
-
-    def __call__(self, before: int | None) -> tuple[int, Mapping[str, Any]]:
-        """As `Source`."""
-        version, key = self._floor.version, self._key()
-        if key == self._rendered or version == before:
-            return version, {}
-        parts = {id_: html for id_, html in self._render().items() if self._sent.get(id_) != html}
-        self._rendered = key
-        self._sent |= parts
-        return version, {"parts": parts} if parts else {}
-
-
-class _WithAlerts:
-    """A source that says how many alerts are open too, for those who may know it."""
-
-    def __init__(self, floor: Floor, source: Source) -> None:
-        self._floor, self._source = floor, source
-        self._said: tuple[int, int] | None = None
-
-    def __call__(self, before: int | None) -> tuple[int, Mapping[str, Any]]:
-        """As `Source`."""
-        version, changed = self._source(before)
-        still_open = self._floor.alerts.open
-        newest = still_open[0].number if still_open else 0
-        if (len(still_open), newest) != self._said:
-            self._said = len(still_open), newest
-            changed = {**changed, "alerts": {"open": len(still_open), "newest": newest}}
-        return version, changed
+    head = "" if event_id is None else f"id: {event_id}\n"
+    return f"{head}data: {data}\n\n".encode()
 
 
 class FeedResponse(Response):
@@ -180,15 +136,23 @@ class FeedResponse(Response):
     def __init__(self, visit: Visit, source: Source) -> None:
         super().__init__(headers={"cache-control": "no-store"})
         del self.headers["content-length"]
-        feeds: Feeds = visit.request.app.state.feeds
-        if feeds.full:
+        self.public = visit.user is None
+        self._visit = visit
+        self._feeds: Feeds = visit.request.app.state.feeds
+        if self._feeds.full(public=self.public):
             raise HTTPException(503, "too many pages are open")
         before = visit.request.headers.get("last-event-id")
         before = before or visit.request.query_params.get("after", "")
-        self._feeds = feeds
-        if visit.may("alerts"):
-            source = _WithAlerts(visit.services.floor, source)
-        self._feed = Feed(source, feeds.version_of(before), lambda: _lasts(visit))
+        self.version = self._feeds.version_of(before)
+        """What the page has; None for nothing."""
+        floor = visit.services.floor
+        self.source = WithAlerts(floor, source) if visit.may("alerts") else source
+
+    def lasts(self) -> bool:
+        """Whether the visitor may still have what the feed shows. An open page is one in use: its
+        session does not end for want of it."""
+        visit = self._visit
+        return self.public or visit.services.desk.user_of(visit.token) == visit.user
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until one side ends."""
@@ -220,7 +184,7 @@ class FeedResponse(Response):
                 raise _TooSlow from None
 
         try:
-            await self._feeds.serve(self._feed, send_some)
+            await self._feeds.serve(self, send_some)
         except (_TooSlow, SabotError):
             return False
         return True
@@ -234,8 +198,3 @@ async def _left(receive: Receive) -> None:
     """Wait until the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-def _lasts(visit: Visit) -> bool:
-    """Whether the visitor may still have what the feed shows: an open page is a page in use."""
-    return not visit.token or visit.services.desk.user_of(visit.token) == visit.user

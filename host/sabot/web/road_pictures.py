@@ -22,8 +22,21 @@ from sabot.reports.roads import LETTERS, ROWS, BigCell, Outcome, bead_plate, big
 
 _CELL = 24
 _HALF = _CELL // 2
-_BEAD_COLUMNS, _BIG_COLUMNS, _DERIVED_COLUMNS = 14, 34, 32
-"""How many columns a picture has at least. With more, all become smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How many columns the pictures have."""
+
+    bead: int
+    big: int
+    derived: int
+    last: bool
+    """Whether a road with more columns shows its last ones; if not, all become smaller."""
+
+
+PAGE = Columns(14, 34, 32, last=False)
+BOARD = Columns(14, 20, 20, last=True)
 
 HIT_MARKS = {
     "dragon_7": "D7",
@@ -67,7 +80,7 @@ class Roads:
     cockroach_pig: Markup
 
 
-def roads_of(outcomes: Sequence[Outcome]) -> Roads:
+def roads_of(outcomes: Sequence[Outcome], columns: Columns = PAGE) -> Roads:
     """The roads of these rounds."""
     beads, cells = bead_plate(outcomes), big_road(outcomes)
     words = " ".join(LETTERS[each.winner] for each in outcomes)
@@ -76,12 +89,12 @@ def roads_of(outcomes: Sequence[Outcome]) -> Roads:
             "Bead plate",
             words,
             (_bead(each.outcome, *_centre(each.column, each.row)) for each in beads),
-            _columns(beads, _BEAD_COLUMNS),
+            _span(beads, columns.bead, columns),
         ),
-        _road("Big Road", words, map(_big_cell, cells), _columns(cells, _BIG_COLUMNS)),
-        _derived("Big Eye Boy", big_eye_boy(outcomes), _RING),
-        _derived("Small Road", small_road(outcomes), _DOT),
-        _derived("Cockroach Pig", cockroach_pig(outcomes), _SLASH),
+        _road("Big Road", words, map(_big_cell, cells), _span(cells, columns.big, columns)),
+        _derived("Big Eye Boy", big_eye_boy(outcomes), _RING, columns),
+        _derived("Small Road", small_road(outcomes), _DOT, columns),
+        _derived("Cockroach Pig", cockroach_pig(outcomes), _SLASH, columns),
     )
 
 
@@ -155,7 +168,7 @@ def _flags(outcome: Outcome, x: int, y: int) -> str:
     return "".join(parts)
 
 
-def _derived(name: str, cells: Sequence[DerivedCell], shape: _Shape) -> Markup:
+def _derived(name: str, cells: Sequence[DerivedCell], shape: _Shape, columns: Columns) -> Markup:
     """A derived road as one path for each kind of mark."""
     parts = []
     for mark in Mark:
@@ -165,7 +178,7 @@ def _derived(name: str, cells: Sequence[DerivedCell], shape: _Shape) -> Markup:
         drawn = "".join(f"M{x} {y}{path}" for x, y in at)
         parts += [f'<path class="{filled}mark {mark.value}" d="{drawn}"/>'] * bool(drawn)
     words = " ".join(cell.mark.value for cell in cells)
-    return _road(name, words, parts, _columns(cells, _DERIVED_COLUMNS))
+    return _road(name, words, parts, _span(cells, columns.derived, columns))
 
 
 class _Placed(Protocol):
@@ -175,18 +188,21 @@ class _Placed(Protocol):
     def column(self) -> int: ...
 
 
-def _columns(cells: Iterable[_Placed], fewest: int) -> int:
-    return max([fewest, *(cell.column + 1 for cell in cells)])
+def _span(cells: Iterable[_Placed], columns: int, all_: Columns) -> tuple[int, int]:
+    """The first and the last column of a picture, the latter not included."""
+    end = max([columns, *(cell.column + 1 for cell in cells)])
+    return (end - columns if all_.last else 0), end
 
 
-def _road(name: str, words: str, parts: Iterable[str], columns: int) -> Markup:
-    width, height = _CELL * columns, _CELL * ROWS
-    vertical = "".join(f"M{_CELL * place} 0v{height}" for place in range(columns + 1))
-    across = "".join(f"M0 {_CELL * place}h{width}" for place in range(ROWS + 1))
+def _road(name: str, words: str, parts: Iterable[str], span: tuple[int, int]) -> Markup:
+    first, end = span
+    left, width, height = _CELL * first, _CELL * (end - first), _CELL * ROWS
+    vertical = "".join(f"M{_CELL * place} 0v{height}" for place in range(first, end + 1))
+    across = "".join(f"M{left} {_CELL * place}h{width}" for place in range(ROWS + 1))
     label = f"{name}: {words or 'no rounds yet'}"
     return Markup(
         f'<svg class="road" role="img" aria-label="{label}" '
-        f'viewBox="-1 -1 {width + 2} {height + 2}">'
+        f'viewBox="{left - 1} -1 {width + 2} {height + 2}">'
         f'<path class="grid" d="{vertical}{across}"/>{"".join(parts)}</svg>'
     )
 

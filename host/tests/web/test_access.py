@@ -97,3 +97,11 @@ def test_no_one_sees_cards_that_lie_face_down(screens: Screens, role: str) -> No
     tile = page.partition('id="tile-SHOE-3"')[2].partition("</article>")[0]
     assert ("face down" in tile) == (role != "board")
     assert not any(card_symbol(card) in tile for card in FACE_DOWN)
+
+
+def test_a_board_user_comes_to_the_boards(screens: Screens) -> None:
+    client = screens.visitor()
+    fields = {"name": "board", "password": PASSWORD}
+    fields["form_token"] = _token_in(client.get("/sign-in").text)
+    answer = client.post("/sign-in", data=fields, headers={"origin": ORIGIN})
+    assert answer.headers["location"] == "/boards"

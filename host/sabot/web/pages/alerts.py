@@ -11,8 +11,9 @@ from sabot.errors import DeskRefused
 from sabot.reports.incident import KINDS
 from sabot.reports.table_time import text_of
 from sabot.web.access import Guarded, Visit, form_token
-from sabot.web.feed import FeedResponse, Parts
+from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page
+from sabot.web.sources import Parts
 
 _KINDS = KINDS | {
     "silent": "a shoe of cards is in play, and no log has the shoe",

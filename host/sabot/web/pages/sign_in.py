@@ -4,6 +4,7 @@ from math import ceil
 
 from starlette.responses import RedirectResponse, Response
 
+from sabot.desk.roles import may
 from sabot.errors import TooManyTries, WrongPassword
 from sabot.web.access import PUBLIC, SIGNED_IN, Guarded, Visit, let_in, let_out
 from sabot.web.rendering import page
@@ -31,6 +32,9 @@ def _sign_in(visit: Visit) -> Response:
     except WrongPassword:
         problem = "The name or the password is wrong."
         return page(visit, "sign_in.html", shown | {"problem": problem}, status=401)
+    user = visit.services.desk.user_of(token)
+    if then == "/" and user is not None and not may(user.role, "wall"):
+        then = "/boards"
     done = RedirectResponse(then, 303)
     let_in(done, visit.request, token)
     return done

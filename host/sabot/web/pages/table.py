@@ -9,14 +9,16 @@ from starlette.responses import Response
 
 from sabot.floor.dealt_cards import DealtCards, dealt_cards, last_ended_shoe
 from sabot.floor.wall import Tile
-from sabot.log.rounds import Round
+from sabot.log.families.hands import Hand
+from sabot.log.rounds import Dealt, Round
 from sabot.reports.roads import outcomes_of
 from sabot.reports.table_time import time_of_day
 from sabot.reports.units import unit_of
 from sabot.web.access import Guarded, Visit
-from sabot.web.feed import FeedResponse, Parts
+from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page
 from sabot.web.road_pictures import HIT_MARKS, roads_of, totals_of
+from sabot.web.sources import Parts
 from sabot.web.tile_view import points, view_of
 
 _LAST_ROUNDS = 12
@@ -72,6 +74,7 @@ def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
     shown = {
         "t": view,
         "points": points,
+        "face_down": _face_down(view.dealt),
         "pace": _pace(tile),
         "roads": roads_of(outcomes) if view.family in ("baccarat", "") else None,
         "totals": totals_of(outcomes),
@@ -97,6 +100,15 @@ def _counts(visit: Visit, tile: Tile) -> DealtCards | None:
         return None
     dealt = dealt_cards(store, table.unit, shoe)
     return dealt if dealt.ended or visit.may("counts") else None
+
+
+def _face_down(dealt: Dealt | None) -> list[int]:
+    """How many cards lie face down before each seat of hold'em. They come one at a time."""
+    if not isinstance(dealt, Hand):
+        return []
+    known = any(dealt.hands)
+    whole, more = divmod(0 if known else min(dealt.sealed, 2 * dealt.seats), dealt.seats or 1)
+    return [whole + (seat < more) for seat in range(dealt.seats)]
 
 
 def _pace(tile: Tile) -> list[int]:

@@ -1,7 +1,7 @@
 """The wall: a tile for each table, those that need a look first."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from markupsafe import Markup
@@ -12,6 +12,7 @@ from sabot.floor.wall import Tile, by_need
 from sabot.web.access import Guarded, Visit
 from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page
+from sabot.web.sources import Changed
 from sabot.web.tile_view import points, view_of
 
 
@@ -30,24 +31,33 @@ def _wall(visit: Visit) -> Response:
 
 
 def _live(visit: Visit) -> Response:
-    return FeedResponse(visit, lambda version: _since(visit, version))
+    return FeedResponse(visit, _Tiles(visit))
 
 
-def _since(visit: Visit, before: int | None) -> tuple[int, Mapping[str, Any]]:
-    floor = visit.services.floor
-    version = floor.version
-    if version == before:
-        return version, {}
-    now_unix_ms = _now_unix_ms()
-    tiles = floor.tiles() if before is None else floor.changed(before)
-    changed: dict[str, Any] = {
-        "tiles": _rendered(visit, tiles, now_unix_ms),
-        "count": len(floor.tiles()),
-        "notice": _notice(floor),
-    }
-    if before is None:
-        changed["all"] = True
-    return version, changed
+class _Tiles:
+    """The tiles that have changed."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit, self._floor = visit, visit.services.floor
+        self._version: int | None = None
+
+    def due(self) -> bool:
+        """As `Source`."""
+        return self._floor.version != self._version
+
+    def since(self, version: int | None) -> tuple[int, Changed]:
+        """As `Source`."""
+        floor = self._floor
+        now = self._version = floor.version  # first: what changes meanwhile comes once more
+        if now == version:
+            return now, {}
+        tiles = floor.tiles() if version is None else floor.changed(version)
+        changed: dict[str, Any] = {
+            "tiles": _rendered(self._visit, tiles, _now_unix_ms()),
+            "count": len(floor.tiles()),
+            "notice": _notice(floor),
+        }
+        return now, changed | ({"all": True} if version is None else {})
 
 
 def _rendered(visit: Visit, tiles: Iterable[Tile], now_unix_ms: int) -> list[Markup]:

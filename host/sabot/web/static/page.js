@@ -18,25 +18,34 @@ function showAlerts({ open, newest: now }) {
 }
 
 function showParts(parts) {
+  const active = document.activeElement;
   for (const [id, html] of Object.entries(parts)) {
     const part = document.getElementById(id);
     if (!part) continue;
     const template = document.createElement("template");
     template.innerHTML = html;
+    const within = part.contains(active) ? active : null;
     if (part.dataset.merge !== undefined) keepTyped(part, template.content);
     part.replaceChildren(template.content);
+    if (within) focusAgain(part, within);
   }
 }
 
 // What someone is typing stays, with what it is about.
 function keepTyped(part, content) {
-  for (const old of part.children) {
+  for (const old of [...part.children]) {
     const field = old.querySelector("input:not([type=hidden])");
     if (!old.id || !field || (field.value === "" && field !== document.activeElement)) continue;
     const now = content.getElementById(old.id);
     if (now) now.querySelector("input:not([type=hidden])")?.replaceWith(field);
     else content.prepend(old);
   }
+}
+
+function focusAgain(part, before) {
+  const href = before.getAttribute("href");
+  const now = href ? part.querySelector(`a[href="${CSS.escape(href)}"]`) : before;
+  if (now?.isConnected) now.focus({ preventScroll: true });
 }
 
 // Times since something began, by the server's clock.
