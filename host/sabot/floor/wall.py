@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from sabot.desk.alerts import RaisedAlert
 from sabot.floor.table import PACE_MS, Table, TableFold
@@ -11,6 +12,7 @@ from sabot.link.events import Event
 from sabot.link.wire import WireError
 from sabot.log.presence import ATTACHED
 from sabot.log.reveal import ShownGames, deciding_before, place_before
+from sabot.log.rounds import Round
 from sabot.log.store import Filter, Row, Store
 
 SILENT_MS = 15_000
@@ -59,6 +61,35 @@ class Tile:
         if self.table.service_on:
             return "service"
         return "plays" if plays else "waits"
+
+    @property
+    def winners(self) -> list[str]:
+        """The winners of the rounds of baccarat of this shoe of cards."""
+        rounds = (dealt for dealt in self.table.rounds if isinstance(dealt, Round))
+        return [dealt.winner for dealt in rounds if dealt.winner is not None]
+
+    def as_json(self, now_unix_ms: int) -> dict[str, Any]:
+        """The tile as `sabot tables --json` prints it."""
+        table = self.table
+        return {
+            "table": table.name,
+            "unit": table.unit,
+            "game": table.game,
+            "need": self.need(now_unix_ms),
+            "state": table.state,
+            "error": table.error,
+            "cut_card": table.cut_card,
+            "lid_open": table.lid_open,
+            "key_on": table.key_on,
+            "service_on": table.service_on,
+            "shoe": table.shoe,
+            "round": table.round,
+            "rounds": len(table.rounds),
+            "winners": self.winners,
+            "rounds_an_hour": table.rounds_an_hour(now_unix_ms),
+            "without_log_s": self.silent_ms(now_unix_ms) // 1000,
+            "last_event": table.last_event,
+        }
 
 
 def tile_of(store: Store, unit: str) -> Tile:

@@ -3,7 +3,6 @@
 from rich.text import Text
 
 from sabot.floor.wall import Tile
-from sabot.log.rounds import Round
 from sabot.reports.incident import spaced
 from sabot.reports.table_time import duration_text
 from sabot.reports.terminal.roads import letters_text
@@ -28,17 +27,8 @@ def cells(tile: Tile, now_unix_ms: int) -> list[Text]:
         Text(str(table.shoe or "")),
         Text(str(table.round or "")),
         Text(str(table.rounds_an_hour(now_unix_ms))),
-        letters_text(winners(tile)[-_LETTERS:]),
+        letters_text(tile.winners[-_LETTERS:]),
         plain(", ".join(notes(tile, now_unix_ms))),
-    ]
-
-
-def winners(tile: Tile) -> list[str]:
-    """The winners of the rounds of baccarat of this shoe of cards."""
-    return [
-        dealt.winner
-        for dealt in tile.table.rounds
-        if isinstance(dealt, Round) and dealt.winner is not None
     ]
 
 

@@ -173,15 +173,17 @@ def _check_form(visit: Visit) -> None:
     origin = request.headers.get("origin")
     if origin is not None and origin != f"{request.url.scheme}://{request.url.netloc}":
         raise HTTPException(403, "the form is from another site")
-    if request.state.by_header or (request.url.path.startswith(API) and _is_json(request)):
-        return  # no form of another site's page can send either
+    if request.state.by_header or _not_by_a_form(request):
+        return
     given = visit.form.get("form_token", "")
     if not hmac.compare_digest(given.encode(), form_token(visit).encode()):
         raise HTTPException(403, "the form is too old; open the page again")
 
 
-def _is_json(request: Request) -> bool:
-    return request.headers.get("content-type", "").startswith("application/json")
+def _not_by_a_form(request: Request) -> bool:
+    """Whether it is a request to the API that no form of another site's page can send."""
+    is_json = request.headers.get("content-type", "").startswith("application/json")
+    return request.url.path.startswith(API) and (is_json or request.method != "POST")
 
 
 def _sign_in_first(request: Request) -> Response:

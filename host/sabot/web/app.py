@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute
 from sabot.errors import SabotError
 from sabot.web import files
 from sabot.web.access import API, Guarded, stranger
+from sabot.web.api import routes
 from sabot.web.feed import Feeds
 from sabot.web.headers import HEADERS, Headers
 from sabot.web.pages import alerts, board, sign_in, table, users, views, wall
@@ -28,6 +29,7 @@ ROUTES: list[BaseRoute] = [
     *views.ROUTES,
     *table.ROUTES,
     *sign_in.ROUTES,
+    *routes.ROUTES,
     *files.ROUTES,
 ]
 """All routes. Each names the right that it needs."""

@@ -1,7 +1,6 @@
 """`sabot tables`: what each table of a log does now."""
 
 import time
-from typing import Any
 
 from rich.table import Table
 
@@ -33,34 +32,11 @@ def tables(
         tile for tile in by_need(found, now_unix_ms) if table is None or tile.table.name == table
     ]
     if how is not Output.TABLE:
-        print_objects((_json_of(tile, now_unix_ms) for tile in tiles), how)
+        print_objects((tile.as_json(now_unix_ms) for tile in tiles), how)
     elif tiles:
         console.print(_table_of(tiles, now_unix_ms))
     else:
         console.print(f"{db}: no tables", soft_wrap=True)
-
-
-def _json_of(tile: Tile, now_unix_ms: int) -> dict[str, Any]:
-    table = tile.table
-    return {
-        "table": table.name,
-        "unit": table.unit,
-        "game": table.game,
-        "need": tile.need(now_unix_ms),
-        "state": table.state,
-        "error": table.error,
-        "cut_card": table.cut_card,
-        "lid_open": table.lid_open,
-        "key_on": table.key_on,
-        "service_on": table.service_on,
-        "shoe": table.shoe,
-        "round": table.round,
-        "rounds": len(table.rounds),
-        "winners": tile_text.winners(tile),
-        "rounds_an_hour": table.rounds_an_hour(now_unix_ms),
-        "without_log_s": tile.silent_ms(now_unix_ms) // 1000,
-        "last_event": table.last_event,
-    }
 
 
 def _table_of(shown: list[Tile], now_unix_ms: int) -> Table:

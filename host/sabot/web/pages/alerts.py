@@ -53,11 +53,11 @@ def _acknowledge(visit: Visit) -> Response:
         visit.services.desk.acknowledge(id_, remark, by=visit.name)
     except DeskRefused as error:
         return _page(visit, str(error), 400)
-    _wait_until_seen(visit, id_)
+    wait_until_seen(visit, id_)
     return RedirectResponse("/alerts", 303)
 
 
-def _wait_until_seen(visit: Visit, alert_id: str) -> None:
+def wait_until_seen(visit: Visit, alert_id: str) -> None:
     """Wait for a moment until the floor has seen the acknowledgement that was just made."""
     alerts, end_s = visit.services.floor.alerts, time.monotonic() + _SEEN_WITHIN_S
     while time.monotonic() < end_s:

@@ -28,7 +28,7 @@ _RANKS = "A23456789TJQK"
 def _table(visit: Visit) -> Response:
     unit = visit.request.path_params["unit"]
     version = visit.services.floor.version
-    tile = _tile_of(visit, unit)
+    tile = tile_of(visit, unit)
     shown = {
         "have": visit.request.app.state.feeds.id_of(version),
         "t": view_of(tile, _now_unix_ms()),
@@ -40,7 +40,7 @@ def _table(visit: Visit) -> Response:
 
 def _live(visit: Visit) -> Response:
     unit, floor = visit.request.path_params["unit"], visit.services.floor
-    _tile_of(visit, unit)
+    tile_of(visit, unit)
 
     def render() -> Mapping[str, str]:
         tile = floor.tile(unit)
@@ -53,7 +53,8 @@ def _live(visit: Visit) -> Response:
     return FeedResponse(visit, Parts(floor, key, render))
 
 
-def _tile_of(visit: Visit, unit: str) -> Tile:
+def tile_of(visit: Visit, unit: str) -> Tile:
+    """The tile of a unit. Raises HTTPException if the log does not have it."""
     floor = visit.services.floor
     tile = floor.tile(unit)
     if tile is None:
@@ -81,7 +82,7 @@ def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
         "legend": [(HIT_MARKS[hit], hit.replace("_", " ")) for hit in marks],
         "rounds": table.rounds[: -_LAST_ROUNDS - 1 : -1],
         "linked": visit.may("round"),
-        "dealt": _counts(visit, tile),
+        "dealt": counts_of(visit, tile),
         "ranks": _RANKS,
         "time_of": lambda unix_ms: _time_of(unix_ms, visit),
     }
@@ -89,7 +90,7 @@ def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
     return {f"part-{name}": html_of(f"table/{name}.html", **shown) for name in names}
 
 
-def _counts(visit: Visit, tile: Tile) -> DealtCards | None:
+def counts_of(visit: Visit, tile: Tile) -> DealtCards | None:
     """The cards of the shoe of cards; of the last one that ended, if the visitor may not see what
     is left in this one."""
     store, table = visit.services.store, tile.table

@@ -12,14 +12,21 @@ _AT_ONCE = 200
 _LONGEST_NUMBER = 18
 
 
-def _views(visit: Visit) -> Response:
+def notes_before(visit: Visit) -> tuple[list[Note], int | None]:
+    """The notes before the one that the query names, the newest first, and the number before which
+    there are more; None if there are none. Raises HTTPException."""
     desk = visit.services.desk
     before = _number(visit.request.query_params.get("before"), desk.newest_note() + 1)
     first = max(1, before - _AT_ONCE)
     notes = [note for note in desk.notes(first - 1) if note.number < before]
+    return notes[::-1], first if first > 1 else None
+
+
+def _views(visit: Visit) -> Response:
+    notes, older = notes_before(visit)
     shown = {
-        "notes": [(note, _what(note), _round(note)) for note in reversed(notes)],
-        "older": first if first > 1 else None,
+        "notes": [(note, _what(note), _round(note)) for note in notes],
+        "older": older,
         "time_of": lambda unix_ms: text_of(unix_ms, visit.services.zone),
     }
     return page(visit, "views.html", shown)

@@ -1,0 +1,29 @@
+"""All operations of the API, and their description."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sabot.web.access import PUBLIC, Visit
+from sabot.web.api import people, tables
+from sabot.web.api.operations import Operation, describe
+from sabot_firmware import VERSION
+
+
+def _description(visit: Visit) -> Mapping[str, Any]:
+    return DESCRIPTION
+
+
+OPERATIONS = [
+    *tables.OPERATIONS,
+    *people.OPERATIONS,
+    Operation(
+        "GET",
+        "/api/openapi.json",
+        _description,
+        PUBLIC,
+        "This description",
+        {"type": "object"},
+    ),
+]
+DESCRIPTION = describe(OPERATIONS, {**tables.SCHEMAS, **people.SCHEMAS}, VERSION)
+ROUTES = [operation.route() for operation in OPERATIONS]
