@@ -42,10 +42,12 @@ def state_text(tile: Tile) -> Text:
 
 
 def notes(tile: Tile, now_unix_ms: int) -> list[str]:
-    """What else there is to know: no log, void rounds, cut card, lid, key, service switch."""
+    """What else there is to know: no log, alerts, void rounds, cut card, lid, switches."""
     table = tile.table
     silent_ms = tile.silent_ms(now_unix_ms)
     found = [f"no log for {duration_text(silent_ms)}"] if silent_ms else []
+    alerts = len(tile.open_alerts)
+    found += [counted(alerts, "open alert")] * bool(alerts)
     void = sum(dealt.void is not None for dealt in table.rounds)
     found += [counted(void, "void round")] * bool(void)
     marks = (

@@ -5,6 +5,7 @@ from math import ceil
 from starlette.responses import RedirectResponse, Response
 
 from sabot.desk.roles import may
+from sabot.desk.tables import User
 from sabot.errors import TooManyTries, WrongPassword
 from sabot.web.access import PUBLIC, SIGNED_IN, Guarded, Visit, let_in, let_out
 from sabot.web.rendering import page
@@ -13,7 +14,7 @@ from sabot.web.rendering import page
 def _form(visit: Visit) -> Response:
     then = _local(visit.request.query_params.get("then", "/"))
     if visit.user is not None:
-        return RedirectResponse(then, 303)
+        return RedirectResponse(_first_page(then, visit.user), 303)
     return page(visit, "sign_in.html", {"then": then, "name": "", "problem": ""})
 
 
@@ -33,9 +34,7 @@ def _sign_in(visit: Visit) -> Response:
         problem = "The name or the password is wrong."
         return page(visit, "sign_in.html", shown | {"problem": problem}, status=401)
     user = visit.services.desk.user_of(token)
-    if then == "/" and user is not None and not may(user.role, "wall"):
-        then = "/boards"
-    done = RedirectResponse(then, 303)
+    done = RedirectResponse(_first_page(then, user), 303)
     let_in(done, visit.request, token)
     return done
 
@@ -45,6 +44,12 @@ def _sign_out(visit: Visit) -> Response:
     done = RedirectResponse("/sign-in", 303)
     let_out(done, visit.request)
     return done
+
+
+def _first_page(then: str, user: User | None) -> str:
+    """Where a user goes who wants to go to `then`: one who may not see the wall, to the boards."""
+    walls = user is None or may(user.role, "wall")
+    return "/boards" if then == "/" and not walls else then
 
 
 def _local(path: str) -> str:
