@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Request
+from playwright.sync_api import BrowserContext, Locator, Page, Request
 
 from host.tests.support.browser import Browser, NoBrowser, browser
 from host.tests.support.helpers import event_bytes
@@ -226,13 +226,13 @@ def test_a_tile_changes_while_it_is_watched_and_after_the_connection_was_lost(
         before = _event(tile.get_attribute("data-event"))
         page.evaluate("window.same = true")
         _deal(screens)
-        _until(page, lambda: _event(tile.get_attribute("data-event")) > before)
+        _until(page, _is_newer(tile, before))
         context.set_offline(True)
         before = _event(tile.get_attribute("data-event"))
         _deal(screens)
         time.sleep(0.5)
         context.set_offline(False)
-        _until(page, lambda: _event(tile.get_attribute("data-event")) > before)
+        _until(page, _is_newer(tile, before))
 
 
 @pytest.mark.parametrize("hours", [26, -26])
@@ -250,7 +250,7 @@ def test_a_tile_changes_after_the_clock_of_the_page_has_jumped(
             before = _event(tile.get_attribute("data-event"))
             _deal(screens)
             page.clock.run_for(100)
-            _until(page, lambda: _event(tile.get_attribute("data-event")) > before, ticks=True)
+            _until(page, _is_newer(tile, before), ticks=True)
 
 
 def test_a_page_lives_through_a_server_that_is_killed_and_started_again(
@@ -277,7 +277,7 @@ def test_a_page_lives_through_a_server_that_is_killed_and_started_again(
                 _deal(screens)
                 second, again = _start(path, address.split("/")[2])
                 assert again == address
-                _until(page, lambda: _event(tile.get_attribute("data-event")) > before)
+                _until(page, _is_newer(tile, before))
                 page.wait_for_function(
                     "() => !/connection lost/i.test(document.body.innerText)", timeout=_PATIENCE_MS
                 )
@@ -296,6 +296,11 @@ def _deal(screens: Screens) -> None:
         "lid", number, open=bool(number % 2), shoe=last.shoe, round=last.round, unix_ms=last.unix_ms
     )
     screens.store.append(BACCARAT, [Record(parse_event(data), data, bytes(MAC_SIZE))])
+
+
+def _is_newer(tile: Locator, before: int) -> Callable[[], bool]:
+    """Whether a tile shows a later event."""
+    return lambda: _event(tile.get_attribute("data-event")) > before
 
 
 def _event(attribute: str | None) -> int:
