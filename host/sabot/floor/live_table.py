@@ -13,6 +13,8 @@ from sabot.link.events import Event
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import ShownGames
 from sabot.reports.incident import Incident, Limits
+from sabot.reports.table_time import duration_text
+from sabot.text import counted
 
 _CHUNK = 500  # records decoded together
 _LARGEST = (1 << 63) - 1  # number that the desk can note
@@ -84,16 +86,19 @@ class LiveTable:
         self._fold.add(event)
         out = self._pace.add(event)
         if out:
-            limits = self._limits.pace
-            bound = limits.least_an_hour if out == "slow" else limits.most_an_hour
-            how = "fewer" if out == "slow" else "more"
-            over = f"in the last {limits.over_s // 60} minutes, {how} than {bound} an hour"
             self._out_of_pace.append(
                 Alert(
                     f"{self.unit}/{out}/{event.number}", self.unit, out, event.number, event.shoe,
-                    event.round, event.unix_ms or 0, f"{self._pace.rounds} rounds {over}",
+                    event.round, event.unix_ms or 0, self._pace_text(out),
                 )
             )  # fmt: skip
+
+    def _pace_text(self, out: str) -> str:
+        limits, (rounds, took_ms) = self._limits.pace, self._pace.measured
+        bound = limits.least_an_hour if out == "slow" else limits.most_an_hour
+        how = "fewer" if out == "slow" else "more"
+        took = duration_text(took_ms)
+        return f"{counted(rounds, 'round')} in {took}, {how} than {bound} an hour"
 
     def _alert(self, incident: Incident, now_unix_ms: int) -> Alert:
         unix_ms = now_unix_ms if incident.unix_ms is None else incident.unix_ms

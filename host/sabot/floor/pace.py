@@ -48,9 +48,9 @@ class Pace:
 
     def __init__(self, limits: PaceLimits) -> None:
         self._limits = limits
-        self._since_ms: int | None = None  # what is measured began then
+        self._marks_ms: deque[int] = deque()
+        """When the time that is measured began, and the ends of the rounds since then."""
         self._waits_since_ms: int | None = None  # for wagers, or for the next round
-        self._ends_ms: deque[int] = deque()
         self._out = ""  # the bound that it is beyond
 
     def add(self, event: Event) -> str:
@@ -58,7 +58,7 @@ class Pace:
         was not before; else nothing."""
         now_ms = event.t_ms
         if isinstance(event, BootEvent | ErrorEvent | ErrorClearedEvent):
-            self._begin(None)
+            self._begin()
         elif isinstance(event, BettingOpenEvent):
             self._waited(now_ms)
             self._waits_since_ms = now_ms
@@ -67,35 +67,37 @@ class Pace:
             self._waits_since_ms = None
         elif isinstance(event, _ENDS):
             self._waits_since_ms = now_ms
-            self._ends_ms.append(now_ms)
+            self._marks_ms.append(now_ms)
             return self._judged(now_ms)
         return ""
 
+    @property
+    def measured(self) -> tuple[int, int]:
+        """How many rounds ended, and in how many milliseconds."""
+        marks = self._marks_ms
+        return (len(marks) - 1, marks[-1] - marks[0]) if marks else (0, 0)
+
     def _waited(self, now_ms: int) -> None:
         waits = self._waits_since_ms
-        if waits is None or now_ms - waits > 1000 * self._limits.idle_s or self._since_ms is None:
+        if waits is None or now_ms - waits > 1000 * self._limits.idle_s:
             self._begin(now_ms)
 
-    def _begin(self, now_ms: int | None) -> None:
-        self._since_ms, self._waits_since_ms = now_ms, None
-        self._ends_ms.clear()
+    def _begin(self, *now_ms: int) -> None:
+        self._waits_since_ms = None
+        self._marks_ms = deque(now_ms)
         self._out = ""
 
     def _judged(self, now_ms: int) -> str:
-        over_ms = 1000 * self._limits.over_s
-        while self._ends_ms[0] <= now_ms - over_ms:
-            self._ends_ms.popleft()
-        if self._since_ms is None or now_ms - self._since_ms < over_ms:
+        over_ms, marks = 1000 * self._limits.over_s, self._marks_ms
+        while len(marks) > 1 and marks[1] <= now_ms - over_ms:
+            marks.popleft()
+        rounds, took_ms = self.measured
+        if took_ms < over_ms:
             return ""
-        an_hour = len(self._ends_ms) * _HOUR_MS / over_ms
+        an_hour = rounds * _HOUR_MS / took_ms
         before, self._out = self._out, ""
         if an_hour < self._limits.least_an_hour:
             self._out = "slow"
         elif an_hour > self._limits.most_an_hour:
             self._out = "fast"
         return self._out if self._out != before else ""
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds ended in the time over which the pace is measured."""
-        return len(self._ends_ms)

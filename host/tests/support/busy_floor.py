@@ -63,6 +63,7 @@ _GAPS_MS = {
     events.SHOE_LOADED.number: 90_000,
 }
 """How long an event of a kind takes to come."""
+_NEXT_DECK_MS = 15_000  # of hold'em, where each hand has one
 _GAP_MS = 4  # of others: they are recorded together with the one before
 
 _Step = tuple[int, int, int, Sequence[Any]]
@@ -85,13 +86,16 @@ class BusyUnit:
         self._rng = random.Random(seed)
         self._pace = self._rng.uniform(0.8, 1.4)
         self._steps = _endless(table, family)
+        self._gaps_ms = dict(_GAPS_MS)
+        if family == _HANDS:
+            self._gaps_ms[events.SHOE_LOADED.number] = _NEXT_DECK_MS
 
     def take(self, count: int) -> list[_Timed]:
         """Return the next events."""
         made = []
         for kind, shoe, round_, own in islice(self._steps, count):
             self._number += 1
-            gap_ms = _GAPS_MS.get(kind, _GAP_MS) * self._pace * self._rng.uniform(0.7, 1.5)
+            gap_ms = self._gaps_ms.get(kind, _GAP_MS) * self._pace * self._rng.uniform(0.7, 1.5)
             self.t_ms += 1 + round(gap_ms)
             if kind == events.CHECKPOINT.number:
                 own = self._number - 1, _mac(self._number - 1)
