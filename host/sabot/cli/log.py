@@ -1,7 +1,8 @@
 """`sabot ports` and `sabot log`: find shoes, and log them."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from signal import SIGHUP, SIGTERM, default_int_handler, signal
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.interrupted import left_by
-from sabot.cli.key_files import load_command_keys
+from sabot.cli.key_files import default_keys, load_command_keys
 from sabot.cli.view import console, print_json, problems
 from sabot.errors import (
     Interrupted,
@@ -73,6 +74,18 @@ def log(
         bool, typer.Option("--once", help="End after one finished shoe of cards.")
     ] = False,
     commands: options.CommandKeyFile = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the screens too, as `sabot serve` does.")
+    ] = False,
+    listen: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="With --serve: where to listen.")
+    ] = "127.0.0.1:8700",
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --serve: the certificate, as PEM.")
+    ] = None,
+    private_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --serve: the certificate's key.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a round, as soon as it has ended.")
     ] = False,
@@ -85,7 +98,8 @@ def log(
         warned=problems.print,
     )
     keys = load_command_keys(commands)
-    with Store(db, create=True) as store:
+    screens = _screens(listen, certificate, private_key) if serve else _no_screens
+    with Store(db, create=True) as store, screens(store):
         port = list(dict.fromkeys(port))
         readers = Readers(port)
         logger = Logger(store, port, watcher, once=once, keys=keys, readers=readers)
@@ -110,6 +124,29 @@ def log(
         raise Interrupted(f"interrupted: {db}: {left_by('log')}")
     if interrupted:
         problems.print(f"{db}: {left_by('log')}")
+
+
+def _no_screens(store: Store) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def _screens(
+    listen: str, chain: Path | None, private_key: Path | None
+) -> Callable[[Store], AbstractContextManager[None]]:
+    """How to serve the screens of a log. They are imported here: a log without them starts in half
+    the time."""
+    from sabot.cli.screens.serve import AtHand, serving, where
+
+    address, tls = where(listen, chain, private_key, plain_http=False)
+    at_hand = AtHand(options.zone_of(None), default_keys(None))
+
+    @contextmanager
+    def screens(store: Store) -> Iterator[None]:
+        with serving(store, address, tls, at_hand) as server:
+            problems.print(f"screens at {server.url}")
+            yield
+
+    return screens
 
 
 def _let_read(readers: Readers) -> None:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
-from typing import Any
 
 from sabot.desk.desk import Desk
 from sabot.floor.live import Floor
+from sabot.floor.rounds.index import RoundIndex
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.log.store import Store
@@ -19,7 +19,7 @@ class Services:
     store: Store
     floor: Floor
     desk: Desk
-    index: Any
+    index: RoundIndex
     zone: tzinfo
     """The zone of all times on the pages."""
     keys: Keys | None = None

@@ -17,6 +17,7 @@ from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.desk.desk import Desk
 from sabot.desk.roles import ROLES
 from sabot.floor.live import Floor
+from sabot.floor.rounds.index import RoundIndex
 from sabot.games import catalogue
 from sabot.log.store import Store
 from sabot.web.app import make_app
@@ -60,9 +61,9 @@ def screens_of(path: Path) -> Iterator[Screens]:
         for role in ROLES:
             if role != "administrator":
                 desk.add_user(role, role, PASSWORD, by="administrator")
-        with Floor(store) as floor:
+        with Floor(store, desk) as floor, RoundIndex(store) as index:
             _until_loaded(floor)
-            app = make_app(Services(store, floor, desk, None, UTC))
+            app = make_app(Services(store, floor, desk, index, UTC))
             yield Screens(store, desk, floor, app)
 
 

@@ -9,10 +9,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from sabot import all_games
-from sabot.cli.screens.serve import serving
+from sabot.cli.screens.serve import AtHand, serving
 from sabot.cli.view import console, problems
 from sabot.desk.desk import Desk
 from sabot.errors import DatabaseUnusable
+from sabot.keys.chain_keys import Keys
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Dealt
 from sabot.log.store import Store
@@ -63,8 +64,9 @@ def run_floor(address: Address, db: Path | None, seed: int | None, pace: float) 
             by_unit[ended.unit].round_ended()
 
         logger = Logger(store, [t.shoe.port for t in tables], LogWatcher(round_ended=round_ended))
-        zone = table_time.zone_of(None)
-        server = ends.enter_context(serving(store, address, None, zone))
+        at_hand = AtHand(table_time.zone_of(None), Keys.load(key_file))
+        server = ends.enter_context(serving(store, address, None, at_hand))
+        console.print(server.url, soft_wrap=True)
         for name, password in passwords.items():
             console.print(plain(f"  sign in as {name}, password {password}"), soft_wrap=True)
         console.print(plain(f"  players' board of table 1: {server.url}board/1"), soft_wrap=True)

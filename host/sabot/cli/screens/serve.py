@@ -4,6 +4,7 @@ import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +13,15 @@ import typer
 
 from sabot.cli import options
 from sabot.cli.interrupted import left_by
+from sabot.cli.key_files import default_keys, load_private_key
 from sabot.cli.log import ctrl_c_and_term
 from sabot.cli.view import console, problems
 from sabot.desk.desk import Desk
+from sabot.errors import CannotServe
 from sabot.floor.live import Floor
+from sabot.floor.rounds.index import RoundIndex
+from sabot.keys.chain_keys import Keys
+from sabot.keys.signing import PrivateKey
 from sabot.log.store import Store
 from sabot.reports.terminal.rounds import plain
 from sabot.web.app import make_app
@@ -23,6 +29,18 @@ from sabot.web.server import Address, Server, address_of, certificate, is_this_m
 from sabot.web.services import Services
 
 _WAIT_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class AtHand:
+    """What the pages use besides the log."""
+
+    zone: tzinfo
+    """Of all times."""
+    keys: Keys | None = None
+    operator: PrivateKey | None = None
+    captures: Path | None = None
+
 
 Listen = Annotated[
     str,
@@ -35,7 +53,7 @@ Certificate = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The server's certificate, as PEM: the pages come over TLS."),
 ]
-PrivateKey = Annotated[
+CertificateKey = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The key of the certificate, unless it is in the same file."),
 ]
@@ -49,26 +67,50 @@ PlainHttp = Annotated[
 ]
 
 
+Captures = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="The folder with captured passes, which a round's page shows."
+    ),
+]
+OperatorKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--operator-key",
+        metavar="NAME.pem",
+        help="The operator's private key, which signs the bundles that a round's page gives out.",
+    ),
+]
+
+
 def serve(
     db: options.Db = options.DEFAULT_DB,
     listen: Listen = "127.0.0.1:8700",
     certificate: Certificate = None,
-    private_key: PrivateKey = None,
+    private_key: CertificateKey = None,
     plain_http: PlainHttp = False,
     zone: options.Zone = None,
+    keys: options.KeyFile = None,
+    operator_key: OperatorKey = None,
+    captures: Captures = None,
 ) -> None:
     """Show the tables of a log in a browser, as they are dealt. Ctrl-C ends it."""
     address, tls = where(listen, certificate, private_key, plain_http)
-    in_zone = options.zone_of(zone)
-    with Store(db) as store, ctrl_c_and_term(), serving(store, address, tls, in_zone) as server:
+    at_hand = AtHand(
+        options.zone_of(zone),
+        default_keys(keys),
+        None if operator_key is None else load_private_key(operator_key),
+        captures,
+    )
+    with Store(db) as store, ctrl_c_and_term(), serving(store, address, tls, at_hand) as server:
+        console.print(server.url, soft_wrap=True)
         try:
             while server.running:
                 time.sleep(_WAIT_S)
         except KeyboardInterrupt:
             problems.print(plain(f"{db}: {left_by('serve')}"))
             return
-    assert server.failure is not None
-    raise server.failure
+    raise server.failure or CannotServe(f"{address}: the server has stopped; start it again")
 
 
 def where(
@@ -95,16 +137,18 @@ def where(
 
 @contextmanager
 def serving(
-    store: Store, address: Address, tls: ssl.SSLContext | None, zone: tzinfo
+    store: Store, address: Address, tls: ssl.SSLContext | None, at_hand: AtHand
 ) -> Iterator[Server]:
-    """Serve the screens of a log; print the address. Raises DeskMissing, CannotServe."""
+    """Serve the screens of a log. Raises DeskMissing, CannotServe."""
     store.convert()
     desk = Desk(store)
-    floor = Floor(store, desk)
-    server = Server(make_app(Services(store, floor, desk, None, zone)), address, tls)
-    with floor:
+    floor, index = Floor(store, desk), RoundIndex(store)
+    services = Services(
+        store, floor, desk, index, at_hand.zone, at_hand.keys, at_hand.operator, at_hand.captures
+    )
+    server = Server(make_app(services), address, tls)
+    with floor, index:
         server.start()
-        console.print(f"{server.url}", soft_wrap=True)
         try:
             yield server
         finally:
