@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from argon2 import profiles
 
 import protocol.tests.conftest  # noqa: F401 - Hypothesis without clocks, here too
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
+from sabot.desk import passwords
 from sabot.log.store import Store
 from sabot.sim.process import SimulatedShoe
 
@@ -26,6 +28,12 @@ def runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords take no time and memory to hash."""
+    monkeypatch.setattr(passwords, "PARAMETERS", profiles.CHEAPEST)
 
 
 @pytest.fixture

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sabot.audit.checks import desk_checks
 from sabot.audit.checks.findings import Finding
 from sabot.audit.context import tombstones
+from sabot.desk.notes import UNIT
 from sabot.files import replace_whole
 from sabot.link import events
 from sabot.link.wire import WireError, parse_event
@@ -53,7 +55,7 @@ class CheckpointsUnusable(ValueError):
 
 def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
     """Yield every checkpoint that the shoes recorded, by unit and number, and after those of a unit
-    one for its last event.
+    one for its last event. Then one for the last note of the desk.
     """
     for unit in store.units():
         for row in store.rows(Filter(unit=unit, kinds=("checkpoint",))):
@@ -71,6 +73,11 @@ def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
             except WireError:
                 continue
             yield Checkpoint(unit, number, mac, event.shoe, utc_time(event.unix_ms))
+    with store.reading() as connection:
+        newest = desk_checks.newest(connection)
+    if newest is not None:
+        number, mac, unix_ms = newest
+        yield Checkpoint(UNIT, number, mac, time=utc_time(unix_ms))
 
 
 def load(path: Path) -> list[Checkpoint]:
@@ -95,10 +102,10 @@ def wrong_with(
     """Yield event number, kind and detail where the log of `unit` contradicts its checkpoints, for
     the first contradiction of each kind. `after` has MACs of removed events, by number.
     """
-    last = store.last_number(unit)
+    last = _last(store, unit)
     found = set()
     for each in sorted(kept, key=lambda each: each.records):
-        macs = [mac for _, _, mac in store.raw(unit, each.records, each.records)]
+        macs = _macs(store, unit, each.records)
         macs += [after[each.records]] if each.records in after else []
         when = each.time or "no known time"
         if each.records > last:
@@ -122,6 +129,22 @@ def contradictions(store: Store, kept: Sequence[Checkpoint]) -> Iterator[Finding
         after = {each.last: each.after for each in tombstones(store, unit)}
         for found in wrong_with(store, unit, [each for each in kept if each.unit == unit], after):
             yield Finding(unit, *found)
+
+
+def _last(store: Store, unit: str) -> int:
+    if unit != UNIT:
+        return store.last_number(unit)
+    with store.reading() as connection:
+        newest = desk_checks.newest(connection)
+    return 0 if newest is None else newest[0]
+
+
+def _macs(store: Store, unit: str, number: int) -> list[bytes]:
+    """The MAC of an event, or of a note of the desk; empty if the log does not have it."""
+    if unit != UNIT:
+        return [mac for _, _, mac in store.raw(unit, number, number)]
+    with store.reading() as connection:
+        return desk_checks.macs_of(connection, number)
 
 
 def _hex(mac: object) -> str:

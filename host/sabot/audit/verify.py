@@ -14,14 +14,15 @@ from typing import Any
 from sabot.audit import checkpoints, context, retention
 from sabot.audit.chain import MacKeys, Ratchet, epoch_of, mac
 from sabot.audit.checkpoints import Checkpoint
-from sabot.audit.checks import tombstone_checks
+from sabot.audit.checks import desk_checks, tombstone_checks
 from sabot.audit.checks.chain_events import RawRecord
-from sabot.audit.checks.findings import Finding, Summary
+from sabot.audit.checks.findings import Finding, FoundInUnit, Note, Summary
 from sabot.audit.checks.unit_checks import CheckedPart, UnitChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.retention import Minimum
 from sabot.audit.spans import Span, checked, join, spans_of
 from sabot.audit.workers import Workers, count_here, stopped_here, workers
+from sabot.desk.notes import UNIT
 from sabot.errors import DatabaseUnusable
 from sabot.keys.chain_keys import Keys
 from sabot.log.derived import LARGEST
@@ -50,9 +51,10 @@ class VerifyOptions:
 def verify(
     store: Store, summary: Summary, options: VerifyOptions = VerifyOptions()
 ) -> Iterator[Finding]:
-    """Yield every finding in the log: in its file, then by unit and event. `summary` counts what
-    was checked."""
+    """Yield every finding in the log: in its file, of its desk, then by unit and event. `summary`
+    counts what was checked."""
     yield from _in_file(store)
+    yield from _of_desk(store, options, summary)
     for unit in _units(store, options):
         yield from _verify_one(store, unit, summary, options, lambda count: None)
 
@@ -61,7 +63,7 @@ def verify_file(
     path: Path, options: VerifyOptions, progress: Callable[[int], None] = lambda count: None
 ) -> tuple[list[Finding], Summary]:
     """Verify the log at `path`, on all cores of this machine. Return the findings, those in the
-    file first, then by unit and event; and the counts.
+    file first, then those of the desk, then by unit and event; and the counts.
 
     `progress` is called now and then with the number of records checked so far.
     """
@@ -80,11 +82,11 @@ def verify_file(
             ]
             in_file = pool.result(file)
             if not in_file:
-                return _finished(begun)
+                return _finished(store, options, begun)
         # What is damaged is not the same whichever way it is read: each unit is read in one pass.
         with workers(len(units), progress) as pool:
             begun = [_begun(pool, store, unit, options, [_WHOLE]) for unit in units]
-            findings, summary = _finished(begun)
+            findings, summary = _finished(store, options, begun)
             return in_file + findings, summary
 
 
@@ -92,9 +94,12 @@ _Unfinished = Callable[[Summary], Iterable[Finding]]
 """Waits for the check of a unit, whose findings it returns; the summary counts what was checked."""
 
 
-def _finished(begun: Sequence[_Unfinished]) -> tuple[list[Finding], Summary]:
+def _finished(
+    store: Store, options: VerifyOptions, begun: Sequence[_Unfinished]
+) -> tuple[list[Finding], Summary]:
     summary = Summary()
-    return [finding for finish in begun for finding in finish(summary)], summary
+    findings = list(_of_desk(store, options, summary))
+    return findings + [finding for finish in begun for finding in finish(summary)], summary
 
 
 def _in_this_process(
@@ -107,7 +112,7 @@ def _in_this_process(
         done += more
         progress(done)
 
-    findings = list(_in_file(store))
+    findings = [*_in_file(store), *_of_desk(store, options, summary)]
     for unit in units:
         findings += _verify_one(store, unit, summary, options, count)
     return findings, summary
@@ -166,10 +171,25 @@ def _in_file(store: Store, stopped: Callable[[], bool] = lambda: False) -> Itera
         yield Finding("", 0, "file", "the minimum of days to keep records cannot be read")
 
 
+def _of_desk(store: Store, options: VerifyOptions, summary: Summary) -> Iterator[Finding]:
+    """Yield every finding about the desk."""
+    kept = [each for each in options.kept if each.unit == UNIT]
+    found = FoundInUnit(UNIT)
+    with store.reading() as connection:
+        if desk_checks.exists(connection):
+            desk_checks.check(connection, options.keys, found)
+        elif options.keys is not None and options.keys.chains(UNIT):
+            detail = "the key file has a key of a desk, but the log has no desk"
+            summary.notes.append(Note(UNIT, 0, "no_desk", detail))
+    for contradiction in checkpoints.wrong_with(store, UNIT, kept, {}):
+        found.add(*contradiction)
+    yield from found.in_order()
+
+
 def _units(store: Store, options: VerifyOptions) -> list[str]:
     """Every unit in the log, then the units that only a checkpoint names."""
     units: list[str] = list(store.units())
-    return units + sorted({each.unit for each in options.kept} - set(units))
+    return units + sorted({each.unit for each in options.kept} - {UNIT} - set(units))
 
 
 def _verify_one(

@@ -169,7 +169,8 @@ class Desk:
             self._end_old(connection, now)
             session = (_sha256(token), name, now, now)
             connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", session)
-            self._write(connection, name, "signed_in", {"session": session[0], "origin": origin})
+            fields = {"session": session[0], "origin": origin}
+            tables.write(self._store.path, connection, now, name, "signed_in", fields)
         return token
 
     def user_of(self, token: str) -> User | None:

@@ -11,10 +11,13 @@ from collections.abc import Iterator
 
 from sabot.log.presence import RIGHT_ROW
 from sabot.text import counted, printable
+from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE, MAX_SIZE
 from sabot_protocol.games import MAX_DOCUMENT
 
 _MOST = 20  # messages of SQLite
+_LARGEST_NOTE = 4096  # bytes
+_LONGEST = 200  # characters of a user's name, role or hash
 _TYPES = {
     "about": "typeof(name) = 'text' AND typeof(value) = 'text'",
     "records": "typeof(unit) = 'integer' AND typeof(number) = 'integer'"
@@ -25,6 +28,16 @@ _TYPES = {
     "games": "typeof(sha256) = 'blob' AND typeof(document) = 'blob'"
     f" AND length(sha256) = 32 AND length(document) <= {MAX_DOCUMENT}",
     "presence": RIGHT_ROW,
+    "desk": "typeof(record) = 'blob' AND typeof(mac) = 'blob' AND number > 0"
+    f" AND length(record) <= {_LARGEST_NOTE} AND length(mac) = {MAC_SIZE}",
+    "desk_key": f"typeof(number) = 'integer' AND typeof(secret) = 'blob' AND number > 0"
+    f" AND length(secret) = {KEY_SIZE}",
+    "users": "typeof(name) = 'text' AND typeof(role) = 'text' AND typeof(hash) = 'text'"
+    " AND closed IN (0, 1) AND typeof(closed) = 'integer' AND typeof(made_unix_ms) = 'integer'"
+    f" AND max(length(name), length(role), length(hash)) <= {_LONGEST}",
+    "sessions": "typeof(sha256) = 'blob' AND typeof(name) = 'text' AND length(sha256) = 32"
+    f" AND typeof(begun_unix_ms) = 'integer' AND typeof(used_unix_ms) = 'integer'"
+    f" AND length(name) <= {_LONGEST}",
     "events": "typeof(unit) = 'integer' AND typeof(number) = 'integer' AND typeof(kind) = 'text'"
     " AND typeof(unix_ms) IN ('integer', 'null') AND typeof(shoe) = 'integer'"
     " AND typeof(round) = 'integer'",

@@ -4,12 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from argon2 import profiles
 from typer.testing import CliRunner
 
 from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.cli import app
-from sabot.desk import passwords
 from sabot.desk.desk import Desk
 from sabot.log.store import Store
 
@@ -20,7 +18,6 @@ PASSWORD, OTHER = "four words of hers", "four other words"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with a log."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(passwords, "PARAMETERS", profiles.CHEAPEST)
     with new_log(tmp_path / "sabot.sqlite") as store:
         store.append("U1", stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC").records))
     return tmp_path

@@ -27,6 +27,10 @@ class Finding:
     fit, or removed what may not be removed), `operator` (a tombstone signed by another key than the
     named operator's, or no operator was named).
 
+    About the desk, whose unit is "@desk" and whose notes are numbered as events: `changed`,
+    `missing`, `truncated`, `rewritten`, `no_key` and `damaged` as above, and `users` (a user or a
+    session that is not as the notes say).
+
     About the events: `gap` (events that the shoe itself reports as lost), `damaged` (a record that
     is not an event), `derived` (the table that commands read differs from the records), `time` (a
     clock of the shoe that ran backwards or jumped without being set), `incomplete` (a round without
@@ -60,6 +64,8 @@ class Note:
 
     Kinds: `removed` (records that a tombstone replaces), `clock` (a host set the clock back by more
     than two minutes or ahead by more than a year, or did not set it before rounds were dealt),
+    `no_desk` (the keys have one of a desk, which the log does not have: it was removed, or is that
+    of another log),
     `elsewhere` (findings outside the requested shoe of cards).
     """
 

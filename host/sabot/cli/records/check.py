@@ -22,6 +22,7 @@ from sabot.cli.view import (
     problems,
     verdict,
 )
+from sabot.desk.notes import UNIT
 from sabot.errors import DiskFull
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
@@ -186,6 +187,7 @@ def _print_json(findings: Sequence[Finding], summary: Summary) -> None:
 
 
 def _line(each: Finding | Note, file: Path) -> str:
-    where = f"{each.unit} event {each.event}" if each.event else each.unit or file
+    what = "note" if each.unit == UNIT else "event"
+    where = f"{each.unit} {what} {each.event}" if each.event else each.unit or file
     note = "note: " if isinstance(each, Note) else ""
     return f"{where}: {note}{each.kind}: {each.detail}"
