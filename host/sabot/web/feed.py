@@ -81,6 +81,11 @@ class Feeds:
         for changed in self._open.values():
             changed.set()
 
+    @property
+    def count(self) -> int:
+        """How many feeds are open."""
+        return len(self._open)
+
     def full(self, *, public: bool) -> bool:
         """Whether no more feeds can be served to such a visitor."""
         public_ones = sum(each.public for each in self._open)

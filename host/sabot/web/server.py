@@ -12,6 +12,8 @@ import uvicorn
 from starlette.applications import Starlette
 
 from sabot.errors import CannotServe, KeysUnusable
+from sabot.web.connection import Connection
+from sabot.web.feed import Feeds
 
 DEFAULT_PORT = 8700
 _BACKLOG = 512
@@ -85,7 +87,7 @@ class Server:
         self.url = f"{scheme}://{Address(address.host, port)}/"
         config = uvicorn.Config(
             app,
-            http="h11",
+            http=Connection,
             ws="none",
             loop="asyncio",
             log_config=None,
@@ -103,6 +105,12 @@ class Server:
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
         self.failure: BaseException | None = None
         """What ended the server, if nothing asked it to."""
+
+    @property
+    def feeds(self) -> Feeds:
+        """The open feeds."""
+        feeds: Feeds = self._app.state.feeds
+        return feeds
 
     def start(self) -> None:
         """Begin to serve."""
@@ -147,6 +155,7 @@ def _listening(address: Address) -> socket.socket:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNSENT_MS)
         opened.bind(at)
+        opened.listen(_BACKLOG)  # from here on who connects waits, and is not refused
     except OSError as error:
         opened.close()
         raise CannotServe(

@@ -1,0 +1,220 @@
+"""Feeds: what a page gets as it happens, and after it was away. The server runs as `sabot serve`
+runs it, on a socket."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from host.tests.support.helpers import FirmwareLog, stored
+from host.tests.support.screens import BACCARAT, MIDI, PASSWORD, Screens
+from sabot.web import connection, feed
+from sabot.web.app import make_app
+from sabot.web.server import Address, Server
+
+pytestmark = pytest.mark.slow
+
+_PATIENCE_S = 20
+
+
+@pytest.fixture
+def server(screens: Screens) -> Iterator[Server]:
+    """A server of the screens; each has its own run."""
+    made = Server(make_app(screens.app.state.services), Address("127.0.0.1", 0), None)
+    made.start()
+    yield made
+    made.stop()
+
+
+def _client(server: Server, screens: Screens, role: str | None = "surveillance") -> httpx.Client:
+    client = httpx.Client(base_url=server.url, timeout=_PATIENCE_S)
+    if role is not None:
+        token = screens.desk.sign_in(role, PASSWORD, origin="test")
+        client.cookies.set("sabot_session", token)
+    return client
+
+
+class _Reader:
+    """Reads the events of a feed."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self.id = ""
+
+    def next(self) -> dict[str, Any]:
+        """The data of the next event; "ended" if it says that the session has ended."""
+        found: dict[str, Any] = {}
+        for line in self._lines:
+            name, _, value = line.partition(": ")
+            if name == "id":
+                self.id = value
+            elif name == "event":
+                found["event"] = value
+            elif name == "data":
+                found |= json.loads(value)
+            elif not line and found:
+                return found
+        return {"event": "closed"}
+
+    def next_with(self, name: str) -> dict[str, Any]:
+        """The next event that has this."""
+        end_s = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < end_s:
+            event = self.next()
+            if name in event or event.get("event") == "closed":
+                return event
+        raise AssertionError(f"no event with {name}")
+
+
+@contextmanager
+def _reading(client: httpx.Client, path: str, last_id: str = "") -> Iterator[_Reader]:
+    headers = {"last-event-id": last_id} if last_id else {}
+    with client.stream("GET", path, headers=headers) as answer:
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        yield _Reader(answer.iter_lines())
+
+
+def _something_happens(screens: Screens, unit: str) -> None:
+    """A new unit deals a round."""
+    log = FirmwareLog().load().draw("AC", "2H", "next", "9C", "KC", "TD", "9H")
+    screens.store.append(unit, stored(log.records))
+
+
+def test_a_page_gets_all_tiles_and_then_those_that_change(screens: Screens, server: Server) -> None:
+    client = _client(server, screens)
+    with _reading(client, "/live") as reader:
+        first = reader.next_with("tiles")
+        assert first["all"] and len(first["tiles"]) == first["count"]
+        _something_happens(screens, "NEW-1")
+        changed = reader.next_with("tiles")
+        assert "all" not in changed and 'data-unit="NEW-1"' in changed["tiles"][0]
+
+
+def test_a_page_that_comes_back_gets_what_changed_meanwhile(
+    screens: Screens, server: Server
+) -> None:
+    client = _client(server, screens)
+    with _reading(client, "/live") as reader:
+        reader.next_with("tiles")
+        last_id = reader.id
+    _something_happens(screens, "NEW-2")
+    with _reading(client, "/live", last_id) as reader:
+        changed = reader.next_with("tiles")
+        assert "all" not in changed and len(changed["tiles"]) == 1
+
+
+def test_a_page_of_another_run_of_the_server_gets_everything(
+    screens: Screens, server: Server
+) -> None:
+    client = _client(server, screens)
+    for last_id in ("abcdefabcdef-3", "x", f"{'9' * 400}"):
+        with _reading(client, "/live", last_id) as reader:
+            assert reader.next_with("tiles")["all"]
+
+
+def test_a_table_gets_only_the_parts_that_look_different(screens: Screens, server: Server) -> None:
+    client = _client(server, screens)
+    _something_happens(screens, "NEW-3")
+    with _reading(client, "/live/SHOE-1") as reader:
+        assert set(reader.next_with("parts")["parts"]) == {
+            "part-state", "part-now", "part-roads", "part-rounds", "part-cards",
+        }  # fmt: skip
+
+
+def test_a_board_has_neither_an_id_nor_anything_but_its_board(
+    screens: Screens, server: Server
+) -> None:
+    client = _client(server, screens, None)
+    with _reading(client, "/board/3/live") as reader:
+        event = reader.next_with("parts")
+    assert set(event) == {"parts", "now"} and set(event["parts"]) == {"board"}
+    assert reader.id == "" and MIDI not in event["parts"]["board"]
+
+
+def test_a_feed_ends_with_its_session(
+    screens: Screens, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "_BEAT_S", 0.2)
+    client = _client(server, screens)
+    with _reading(client, "/live") as reader:
+        reader.next_with("tiles")
+        screens.desk.sign_out(client.cookies["sabot_session"])
+        assert reader.next_with("event")["event"] == "ended"
+        assert reader.next()["event"] == "closed"
+
+
+def test_a_feed_says_something_though_nothing_happens(
+    screens: Screens, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "_BEAT_S", 0.2)
+    with _reading(_client(server, screens), f"/live/{BACCARAT}") as reader:
+        reader.next_with("parts")
+        assert set(reader.next()) == {"now"}
+
+
+def test_a_client_that_takes_nothing_is_dropped(
+    screens: Screens, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "_SLOWEST_S", 0.3)
+    monkeypatch.setattr(feed, "_event", lambda *_: b"data: {}\n\n" + b":" * 4_000_000 + b"\n\n")
+    host, port = server.url.removeprefix("http://").strip("/").split(":")
+    with socket.create_connection((host, int(port))) as slow:
+        slow.sendall(b"GET /board/1/live HTTP/1.1\r\nHost: x\r\n\r\n")
+        end_s = time.monotonic() + _PATIENCE_S
+        feeds = server.feeds
+        while not feeds.count and time.monotonic() < end_s:
+            time.sleep(0.01)
+        assert feeds.count == 1
+        while feeds.count and time.monotonic() < end_s:
+            time.sleep(0.05)
+        assert feeds.count == 0
+
+
+def test_a_head_that_does_not_end_closes_the_connection(
+    screens: Screens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_S", 0.3)
+    server = Server(make_app(screens.app.state.services), Address("127.0.0.1", 0), None)
+    server.start()
+    host, port = server.url.removeprefix("http://").strip("/").split(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=_PATIENCE_S) as slow:
+            slow.sendall(b"GET /sign-in HTTP/1.1\r\nHost: x\r\n")
+            assert _closed(slow)
+    finally:
+        server.stop()
+
+
+def _closed(connection_: socket.socket) -> bool:
+    try:
+        return connection_.recv(100) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_a_server_with_open_feeds_stops_at_once(screens: Screens) -> None:
+    server = Server(make_app(screens.app.state.services), Address("127.0.0.1", 0), None)
+    server.start()
+    with _reading(_client(server, screens), "/live") as reader:
+        reader.next_with("tiles")
+        server.stop()
+        assert not server.running
+        assert reader.next_with("event")["event"] == "closed"
+
+
+def test_boards_cannot_take_all_the_feeds(
+    screens: Screens, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "_MOST_PUBLIC", 1)
+    one, other = _client(server, screens, None), _client(server, screens, None)
+    with _reading(one, "/board/1/live") as reader:
+        reader.next_with("parts")
+        assert other.get("/board/2/live").status_code == 503
+        with _reading(_client(server, screens), "/live") as wall:
+            assert wall.next_with("tiles")
