@@ -109,14 +109,20 @@ def save(path: Path, bundle: Bundle, private: signing.PrivateKey) -> int:
 
     Raises BundleUnusable if it is larger than MAX_SIZE or cannot be written.
     """
+    data = signed(bundle, private)
+    write_whole(path, data)
+    return len(data)
+
+
+def signed(bundle: Bundle, private: signing.PrivateKey) -> bytes:
+    """The file of a bundle. Raises BundleUnusable if it is larger than MAX_SIZE."""
     data = signing.seal(private, _document(bundle))
     if len(data) > MAX_SIZE:
         raise BundleUnusable(
-            f"{path}: not written: {bundle.unit} shoe {bundle.shoe} makes {len(data):,} bytes, "
-            f"a bundle may have at most {MAX_SIZE:,}"
+            f"{bundle.unit} shoe {bundle.shoe}: not exported: it makes {len(data):,} bytes, a "
+            f"bundle may have at most {MAX_SIZE:,}"
         )
-    write_whole(path, data)
-    return len(data)
+    return data
 
 
 def check_replaceable(path: Path, unit: str, shoe: int) -> None:

@@ -21,6 +21,11 @@ def address_of(name: str) -> str:
     return f"/static/{_VERSION}/{name}"
 
 
+def style_of(name: str) -> str:
+    """A style sheet, for a page that is a file of its own."""
+    return _FILES[name].decode()
+
+
 def _file(visit: Visit) -> Response:
     version, name = (visit.request.path_params[each] for each in ("version", "name"))
     content = _FILES.get(name)

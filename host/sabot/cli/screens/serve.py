@@ -20,6 +20,7 @@ from sabot.desk.desk import Desk
 from sabot.errors import CannotServe
 from sabot.floor.live import Floor
 from sabot.floor.rounds.index import RoundIndex
+from sabot.floor.rounds.proof import Prover
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.log.store import Store
@@ -144,8 +145,9 @@ def serving(
     desk = Desk(store)
     floor, index = Floor(store, desk), RoundIndex(store)
     services = Services(
-        store, floor, desk, index, at_hand.zone, at_hand.keys, at_hand.operator, at_hand.captures
-    )
+        store, floor, desk, index, at_hand.zone, at_hand.keys, at_hand.operator, at_hand.captures,
+        Prover(at_hand.keys),
+    )  # fmt: skip
     server = Server(make_app(services), address, tls)
     with floor, index:
         server.start()
