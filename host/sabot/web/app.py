@@ -17,7 +17,7 @@ from sabot.web.access import API, Guarded, stranger
 from sabot.web.api import routes
 from sabot.web.feed import Feeds
 from sabot.web.headers import HEADERS, Headers
-from sabot.web.pages import alerts, board, sign_in, table, users, views, wall
+from sabot.web.pages import alerts, board, search, sign_in, table, users, views, wall
 from sabot.web.pages import round as round_page
 from sabot.web.rendering import page
 from sabot.web.services import Services
@@ -30,6 +30,7 @@ ROUTES: list[BaseRoute] = [
     *views.ROUTES,
     *table.ROUTES,
     *round_page.ROUTES,
+    *search.ROUTES,
     *sign_in.ROUTES,
     *routes.ROUTES,
     *files.ROUTES,

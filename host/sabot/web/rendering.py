@@ -17,6 +17,7 @@ from sabot.web.files import address_of
 NAVIGATION = (
     ("/", "Wall", "wall"),
     ("/alerts", "Alerts", "alerts"),
+    ("/search", "Search", "search"),
     ("/boards", "Boards", "boards"),
     ("/views", "Views", "views"),
     ("/users", "Users", "users"),
@@ -43,6 +44,7 @@ _TEMPLATES.globals["address_of"] = address_of
 _TEMPLATES.filters |= {
     "card": card_symbol,
     "counted": counted,
+    "pair": lambda text: (text, text),
     "path": lambda text: quote(text, safe=""),
     "spaced": spaced,
 }

@@ -41,6 +41,8 @@ class TablePicture:
     """In baccarat both hands; the dealer's; the board."""
     hands: tuple[ShownHand, ...]
     """Those of the boxes or the seats."""
+    aside: tuple[ShownHand, ...]
+    """The cards that were burned before the board."""
     symbols: Markup
     """Definitions of the cards; once, before all hands."""
 
@@ -49,17 +51,20 @@ def picture_of(view: RoundView) -> TablePicture:
     """The picture of a round, as far as it may be shown."""
     down = dict(view.face_down)
     dealt = view.dealt
+    aside: list[ShownHand] = []
     if isinstance(dealt, BlackjackRound):
         house, hands = [_dealer(dealt, down.get("hole", 0))], _boxes(dealt)
         family = "blackjack"
     elif isinstance(dealt, Hand):
-        house, hands = _boards(dealt, down), _seats(dealt, down)
+        house, hands, aside = _boards(dealt), _seats(dealt, down), _burned(dealt, down)
         family = "holdem"
     else:
         house = [_side(name, dealt, view) for name in ("player", "banker")]
         hands, family = [], "baccarat"
     known = [*_cards_of(dealt), *([svg.FACE_DOWN] if down else [])]
-    return TablePicture(family, tuple(house), tuple(hands), Markup(svg.symbols(known)))
+    return TablePicture(
+        family, tuple(house), tuple(hands), tuple(aside), Markup(svg.symbols(known))
+    )
 
 
 def _cards_of(dealt: Dealt | None) -> Sequence[str]:
@@ -105,18 +110,18 @@ def _boxes(dealt: BlackjackRound) -> list[ShownHand]:
     return found
 
 
-def _boards(dealt: Hand, down: dict[str, int]) -> list[ShownHand]:
+def _boards(dealt: Hand) -> list[ShownHand]:
     found = [ShownHand("Board", "", _of(dealt, dealt.board, "Board"), "", "")]
     if dealt.second:
         note = f"from the {dealt.run_twice} on"
-        found.append(
-            ShownHand("Second board", "", _of(dealt, dealt.second, "Second board"), "", note)
-        )
-    burned = down.get("board_burn", 0)
-    if dealt.burned or burned:
-        cards = _of(dealt, dealt.burned, "Burned", burned)
-        found.append(ShownHand("Burned", "", cards, "", ""))
+        second = _of(dealt, dealt.second, "Second board")
+        found.append(ShownHand("Second board", "", second, "", note))
     return found
+
+
+def _burned(dealt: Hand, down: dict[str, int]) -> list[ShownHand]:
+    burned = _of(dealt, dealt.burned, "Burned", down.get("board_burn", 0))
+    return [ShownHand("Burned", "", burned, "", "")] if burned else []
 
 
 def _seats(dealt: Hand, down: dict[str, int]) -> list[ShownHand]:

@@ -169,7 +169,9 @@ def of_document(store: Store, sha256: bytes | None) -> Proof:
         return Proof(title, WAITS, "no event names the game of this round yet")
     if store.game(sha256) is None:
         return Proof(title, NOT_CHECKED, f"the log does not have {sha256.hex()[:16]}")
-    return Proof(title, AGREES, f"kept in the log, with the SHA-256 {sha256.hex()[:16]} of its end")
+    return Proof(
+        title, AGREES, f"kept in the log, and named by the result: SHA-256 {sha256.hex()[:16]}"
+    )
 
 
 def _chain_before(store: Store, unit: str, number: int) -> bytes:
