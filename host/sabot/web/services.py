@@ -7,10 +7,7 @@ from pathlib import Path
 from sabot.desk.desk import Desk
 from sabot.floor.live import Floor
 from sabot.floor.rounds.index import RoundIndex
-<<<<<<< HEAD
-=======
 from sabot.floor.rounds.proof import Prover
->>>>>>> 677f249 (A round has a page: a picture of its table, its decisions and their rules, its proof, its times on the video, and files to take along)
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.log.store import Store
@@ -23,12 +20,7 @@ class Services:
     store: Store
     floor: Floor
     desk: Desk
-<<<<<<< HEAD
     index: RoundIndex
-=======
-    index: RoundIndex | None
-    """Of all rounds, for searches; None if the server has none."""
->>>>>>> 677f249 (A round has a page: a picture of its table, its decisions and their rules, its proof, its times on the video, and files to take along)
     zone: tzinfo
     """The zone of all times on the pages."""
     keys: Keys | None = None

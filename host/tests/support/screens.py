@@ -63,11 +63,6 @@ def screens_of(path: Path) -> Iterator[Screens]:
                 desk.add_user(role, role, PASSWORD, by="administrator")
         with Floor(store, desk) as floor, RoundIndex(store) as index:
             _until_loaded(floor)
-<<<<<<< HEAD
-=======
-            index = RoundIndex(store)
-            index.look()
->>>>>>> 677f249 (A round has a page: a picture of its table, its decisions and their rules, its proof, its times on the video, and files to take along)
             app = make_app(Services(store, floor, desk, index, UTC))
             yield Screens(store, desk, floor, app)
 

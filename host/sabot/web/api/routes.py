@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sabot.web.access import PUBLIC, Visit
-from sabot.web.api import people, tables
+from sabot.web.api import people, rounds, tables
 from sabot.web.api.operations import Operation, describe
 from sabot_firmware import VERSION
 
@@ -15,6 +15,7 @@ def _description(visit: Visit) -> Mapping[str, Any]:
 
 OPERATIONS = [
     *tables.OPERATIONS,
+    *rounds.OPERATIONS,
     *people.OPERATIONS,
     Operation(
         "GET",
@@ -25,5 +26,5 @@ OPERATIONS = [
         {"type": "object"},
     ),
 ]
-DESCRIPTION = describe(OPERATIONS, {**tables.SCHEMAS, **people.SCHEMAS}, VERSION)
+DESCRIPTION = describe(OPERATIONS, {**tables.SCHEMAS, **rounds.SCHEMAS, **people.SCHEMAS}, VERSION)
 ROUTES = [operation.route() for operation in OPERATIONS]

@@ -6,7 +6,7 @@ from datetime import tzinfo
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, Response
 
 from sabot.audit import bundle_file
 from sabot.audit.excerpt import collect
@@ -14,6 +14,7 @@ from sabot.errors import SabotError
 from sabot.floor.rounds import proof
 from sabot.floor.rounds.round_view import RoundView, Sources
 from sabot.keys import signing
+from sabot.log.derived import LARGEST
 from sabot.log.reveal import hidden_round
 from sabot.reports.html import page as whole_page
 from sabot.reports.incident import Incident
@@ -21,10 +22,9 @@ from sabot.reports.table_time import moment_of, text_of, time_of_day
 from sabot.web.access import Guarded, Visit
 from sabot.web.files import style_of
 from sabot.web.rendering import html_of, page
-from sabot.web.round_json import json_of
 from sabot.web.round_picture import picture_of
 
-_ADDRESS = "/rounds/{unit:path}/{shoe:int}/{round:int}"
+_ADDRESS = "/rounds/{unit:path}/{shoe}/{round}"
 _BUNDLE, _PAGE = "bundle", "page"
 
 
@@ -35,17 +35,14 @@ def address_of(unit: str, shoe: int, round_: int, first_event: int | None = None
 
 
 def _round(visit: Visit) -> Response:
-    view = _view(visit)
+    view = view_of(visit)
     services = visit.services
-    services.desk.opened_round(view.unit, view.shoe, view.round, by=visit.name)
-    before, after = None, None
-    if services.index is not None:
-        before, after = services.index.beside(view.unit, view.first_event)
-    progress = None if services.index is None else services.index.progress
+    note_opened(visit, view)
+    before, after = services.index.beside(view.unit, view.first_event)
     shown = _shown(visit, view) | {
         "before": before,
         "after": after,
-        "progress": progress,
+        "progress": services.index.progress,
         "can_export": visit.may("export"),
         "operator": services.operator is not None,
         "may_leave": _may_leave(visit, view),
@@ -73,7 +70,7 @@ def _shown(visit: Visit, view: RoundView) -> dict[str, Any]:
 
 
 def _bundle(visit: Visit) -> Response:
-    view, services = _view(visit), visit.services
+    view, services = view_of(visit), visit.services
     if services.operator is None:
         raise HTTPException(409, "the server has no operator's key: sabot serve --operator-key")
     if not _may_leave(visit, view):
@@ -92,7 +89,7 @@ def _bundle(visit: Visit) -> Response:
 
 
 def _printed(visit: Visit) -> Response:
-    view, services = _view(visit), visit.services
+    view, services = view_of(visit), visit.services
     signer = None
     if services.operator is not None:
         signer = signing.fingerprint(signing.public_of(services.operator))
@@ -111,38 +108,40 @@ def _printed(visit: Visit) -> Response:
 
 
 def _pass(visit: Visit) -> Response:
-    view, folder = _view(visit), visit.services.captures
+    view, folder = view_of(visit), visit.services.captures
     name = visit.request.path_params["name"]
     if folder is None or name not in {each.picture for each in view.passes}:
         raise HTTPException(404, "no such picture belongs to this round")
     return FileResponse(folder / name, media_type="image/png")
 
 
-def _as_json(visit: Visit) -> Response:
-    view = _view(visit)
-    visit.services.desk.opened_round(view.unit, view.shoe, view.round, by=visit.name)
-    return JSONResponse(json_of(view, visit.services.zone, records=visit.may("records")))
-
-
-def _view(visit: Visit) -> RoundView:
+def view_of(visit: Visit) -> RoundView:
     """The round that was asked for. Raises HTTPException."""
     services, asked = visit.services, visit.request.path_params
+    unit = str(asked["unit"])
+    shoe, round_ = (_number(str(asked[name])) for name in ("shoe", "round"))
     event = visit.request.query_params.get("event", "")
-    number = int(event) if event.isascii() and event.isdecimal() and len(event) < 20 else None
     sources = Sources(
         services.store, services.index, services.prover, services.zone, services.captures
     )
-    unit: str = asked["unit"]
-    try:
-        view = sources.view(unit, asked["shoe"], asked["round"], number)
-    except OverflowError:
-        view = None
+    view = None
+    if shoe is not None and round_ is not None:
+        view = sources.view(unit, shoe, round_, _number(event))
     if view is None:
-        where = f"shoe of cards {asked['shoe']}, round {asked['round']}"
         raise HTTPException(
-            404, f"the log has no {where} of {unit}; it may have been removed by retention"
+            404, "the log does not have this round; it may have been removed by retention"
         )
     return view
+
+
+def note_opened(visit: Visit, view: RoundView) -> None:
+    """Note at the desk that the visitor has opened a round."""
+    visit.services.desk.opened_round(view.unit, view.shoe, view.round, by=visit.name)
+
+
+def _number(text: str) -> int | None:
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+    return number if number is not None and number <= LARGEST else None
 
 
 def _may_leave(visit: Visit, view: RoundView) -> bool:
@@ -195,5 +194,4 @@ ROUTES = [
     Guarded(f"{_ADDRESS}/printed", _printed, "export", ["POST"]),
     Guarded(f"{_ADDRESS}/passes/{{name}}", _pass, "round"),
     Guarded(_ADDRESS, _round, "round"),
-    Guarded(f"/api{_ADDRESS}", _as_json, "round"),
 ]

@@ -6,17 +6,15 @@ from datetime import tzinfo
 from typing import Any
 from urllib.parse import urlencode
 
-from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
-from sabot.floor.rounds.index import RoundIndex
-from sabot.floor.rounds.index_tables import FoundIncident, FoundRound
+from sabot.floor.rounds.index_tables import FoundRound
 from sabot.floor.rounds.search import Query
 from sabot.floor.rounds.search_line import BadSearch, Known, read_fields
 from sabot.floor.rounds.search_words import OUTCOMES, in_words
 from sabot.log.families.cards import Card
 from sabot.reports.incident import KINDS
-from sabot.reports.table_time import iso_of, moment_of, time_of_day
+from sabot.reports.table_time import moment_of, time_of_day
 from sabot.web.access import Guarded, Visit
 from sabot.web.rendering import page
 from sabot_protocol import enums
@@ -26,14 +24,14 @@ FIELDS = (
     "incident", "by_hand", "void", "ghost",
 )  # fmt: skip
 """The fields of a search, by the name in its address."""
-_AT_ONCE = 50
+AT_ONCE = 50
 _MOST_SKIPPED = 1_000_000
 _MOST_CARDS = 30  # of a round in a list
 
 
 def _search(visit: Visit) -> Response:
-    index, zone = _index_of(visit), visit.services.zone
-    fields, skip = _fields_of(visit)
+    index, zone = visit.services.index, visit.services.zone
+    fields, skip = fields_of(visit)
     shown: dict[str, Any] = {
         "fields": fields,
         "more_fields": any(value for name, value in fields.items() if name != "words"),
@@ -62,10 +60,10 @@ def _search(visit: Visit) -> Response:
     if not any(fields.values()):
         return page(visit, "search.html", shown)
     try:
-        query = _query(visit, index, fields)
+        query = query_of(visit, fields)
     except BadSearch as error:
         return page(visit, "search.html", shown | {"problem": str(error)}, status=400)
-    rounds, count = index.rounds(query, _AT_ONCE, skip)
+    rounds, count = index.rounds(query, AT_ONCE, skip)
     shown |= {
         "understood": in_words(query, zone),
         "rounds": [
@@ -74,66 +72,11 @@ def _search(visit: Visit) -> Response:
         "count": count,
     }
     if query.incident is not None and not query.of_play:
-        incidents, of = index.incidents(query, _AT_ONCE, skip)
+        incidents, of = index.incidents(query, AT_ONCE, skip)
         shown |= {"incidents": incidents, "incident_count": of}
     most = max(count, shown["incident_count"])
     shown["before"], shown["after"] = _beside(fields, skip, most)
     return page(visit, "search.html", shown)
-
-
-def _as_json(visit: Visit) -> Response:
-    index, zone = _index_of(visit), visit.services.zone
-    fields, skip = _fields_of(visit)
-    try:
-        query = _query(visit, index, fields)
-    except BadSearch as error:
-        raise HTTPException(400, str(error)) from None
-    rounds, count = index.rounds(query, _AT_ONCE, skip)
-    incidents: list[FoundIncident] = []
-    of = 0
-    if query.incident is not None and not query.of_play:
-        incidents, of = index.incidents(query, _AT_ONCE, skip)
-    progress = index.progress
-    answer = {
-        "understood": in_words(query, zone),
-        "complete": progress.complete,
-        "records_read": progress.done,
-        "records": progress.total,
-        "count": count,
-        "rounds": [
-            _json_of(found, kinds, zone)
-            for found, kinds in zip(rounds, index.kinds_of(rounds), strict=True)
-        ],
-        "incident_count": of,
-        "incidents": [
-            {"unit": each.incident.unit, "table": each.table} | each.incident.as_json(zone)
-            for each in incidents
-        ],
-    }
-    return JSONResponse(answer)
-
-
-def _json_of(found: FoundRound, kinds: list[str], zone: tzinfo) -> dict[str, Any]:
-    row = found.row
-    return {
-        "unit": found.unit,
-        "table": found.table,
-        "shoe": row.shoe,
-        "round": row.round,
-        "family": row.family,
-        "started": iso_of(row.started_unix_ms, zone),
-        "ended": iso_of(row.ended_unix_ms, zone),
-        "winner": row.winner,
-        "void": row.void,
-        "totals": row.totals,
-        "outcomes": row.outcomes.split(),
-        "hands": [{"name": name, "cards": cards} for name, cards in row.hands_by_name],
-        "by_hand": row.by_hand,
-        "sealed": row.sealed,
-        "incidents": kinds,
-        "first_event": row.first_event,
-        "last_event": row.last_event,
-    }
 
 
 def _row(found: FoundRound, kinds: list[str]) -> dict[str, Any]:
@@ -148,21 +91,17 @@ def _row(found: FoundRound, kinds: list[str]) -> dict[str, Any]:
             "kinds": kinds}  # fmt: skip
 
 
-def _index_of(visit: Visit) -> RoundIndex:
-    index = visit.services.index
-    if index is None:
-        raise HTTPException(503, "this server has no index of rounds")
-    return index
-
-
-def _fields_of(visit: Visit) -> tuple[dict[str, str], int]:
+def fields_of(visit: Visit) -> tuple[dict[str, str], int]:
+    """The fields of a search, and how many results to leave out before."""
     asked = visit.request.query_params
     skip = asked.get("skip", "")
     number = int(skip) if skip.isascii() and skip.isdecimal() and len(skip) < 8 else 0
     return {name: asked.get(name, "").strip() for name in FIELDS}, min(number, _MOST_SKIPPED)
 
 
-def _query(visit: Visit, index: RoundIndex, fields: Mapping[str, str]) -> Query:
+def query_of(visit: Visit, fields: Mapping[str, str]) -> Query:
+    """What these fields ask for. Raises BadSearch."""
+    index = visit.services.index
     known = Known(index.tables(), index.units())
     return read_fields(fields, known, visit.services.zone, time.time_ns() // 1_000_000)
 
@@ -172,9 +111,9 @@ def _beside(fields: Mapping[str, str], skip: int, count: int) -> tuple[str, str]
     given = {name: value for name, value in fields.items() if value}
     before = after = ""
     if skip:
-        before = f"/search?{urlencode(given | {'skip': max(0, skip - _AT_ONCE)})}"
-    if skip + _AT_ONCE < count:
-        after = f"/search?{urlencode(given | {'skip': skip + _AT_ONCE})}"
+        before = f"/search?{urlencode(given | {'skip': max(0, skip - AT_ONCE)})}"
+    if skip + AT_ONCE < count:
+        after = f"/search?{urlencode(given | {'skip': skip + AT_ONCE})}"
     return before, after
 
 
@@ -191,7 +130,4 @@ def _day_of(unix_ms: int | None, zone: tzinfo) -> str:
     return "" if moment is None else f"{moment:%a %Y-%m-%d}"
 
 
-ROUTES = [
-    Guarded("/search", _search, "search"),
-    Guarded("/api/search", _as_json, "search"),
-]
+ROUTES = [Guarded("/search", _search, "search")]
