@@ -64,6 +64,11 @@ class Alarms:
             known = self._up_to[unit] = self._follower.received_before(unit, opened)
         return known
 
+    @property
+    def due(self) -> bool:
+        """Whether alerts wait to be raised."""
+        return bool(self._due)
+
     def put(self, alerts: Iterable[Alert]) -> None:
         """Have alerts raised."""
         self._due.extend(alerts)

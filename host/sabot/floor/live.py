@@ -183,7 +183,7 @@ class Floor:
         except SabotError as error:
             problem = str(error)
         self._publish(problem or self._lost)
-        return not problem and bool(self._due or self._earlier)
+        return not problem and bool(self._due or self._earlier or self._alarms.due)
 
     def _look(self) -> None:
         """Raises DatabaseUnusable if the log cannot be read now."""
