@@ -161,7 +161,8 @@ def test_a_feed_says_something_though_nothing_happens(
 def test_a_client_that_takes_nothing_is_dropped(
     screens: Screens, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed, "_SLOWEST_S", 0.3)
+    monkeypatch.setattr(feed, "_SLOWEST_S", 1.0)
+    monkeypatch.setattr(feed, "_BEAT_S", 0.1)
     monkeypatch.setattr(feed, "_event", lambda *_: b"data: {}\n\n" + b":" * 4_000_000 + b"\n\n")
     host, port = server.url.removeprefix("http://").strip("/").split(":")
     with socket.create_connection((host, int(port))) as slow:
