@@ -21,6 +21,7 @@ from sabot.web.pages import alerts, board, search, sign_in, table, users, views,
 from sabot.web.pages import round as round_page
 from sabot.web.rendering import page
 from sabot.web.services import Services
+from sabot.web.tile_pictures import TilePictures
 
 ROUTES: list[BaseRoute] = [
     *wall.ROUTES,
@@ -72,6 +73,7 @@ def make_app(services: Services) -> Starlette:
     feeds = Feeds(services.floor)
     app.state.services = services
     app.state.feeds = feeds
+    app.state.tiles = TilePictures()
     return app
 
 

@@ -10,7 +10,6 @@ from markupsafe import Markup
 from sabot.reports.roads import LETTERS, ROWS, Outcome
 
 _CELL = 20
-_DISC = "a8.6 8.6 0 1 0 17.2 0a8.6 8.6 0 1 0-17.2 0z"
 _GLYPHS = {
     "player": "m-2.6 5v-10h3a3 3 0 0 1 0 6h-3",
     "banker": "m-2.8-5v10h3a2.7 2.7 0 0 0 0-5.4h-3h2.6a2.3 2.3 0 0 0 0-4.6z",
@@ -27,8 +26,8 @@ def small_plate(outcomes: Sequence[Outcome], columns: int) -> Markup:
     parts = []
     for winner in LETTERS:
         cells = [place for place, each in shown if each.winner == winner]
-        discs = "".join(f"M{x - 8.6:g} {y}{_DISC}" for x, y in map(_centre, cells))
-        parts.append(f'<path class="{winner}" d="{discs}"/>' if discs else "")
+        dots = "".join(f"{_moved(place)}h0" for place in cells)  # with round ends they are discs
+        parts.append(f'<path class="discs {winner}" d="{dots}"/>' if dots else "")
     letters = "".join(f"{_moved(place)}{_GLYPHS[each.winner]}" for place, each in shown)
     naturals = "".join(f"{_moved(place)}m-4 7.4h8" for place, each in shown if each.natural)
     parts.append(f'<path class="letters" d="{letters}{naturals}"/>' if letters else "")
@@ -40,14 +39,19 @@ def small_plate(outcomes: Sequence[Outcome], columns: int) -> Markup:
     width, height = _CELL * columns, _CELL * ROWS
     return Markup(
         f'<svg class="plate" role="img" aria-label="{_words(outcomes[first:])}" '
-        f'viewBox="0 0 {width} {height}">{_grid(columns)}{"".join(parts)}</svg>'
+        f'viewBox="0 0 {width} {height}"><use href="#plate-grid"/>{"".join(parts)}</svg>'
     )
 
 
-def _grid(columns: int) -> str:
+def plate_grid(columns: int) -> Markup:
+    """The grid of all small plates, which a page has once, before them."""
     vertical = (f"M{_CELL * place} 0v{_CELL * ROWS}" for place in range(columns + 1))
     across = (f"M0 {_CELL * place}h{_CELL * columns}" for place in range(ROWS + 1))
-    return f'<path class="grid" d="{"".join((*vertical, *across))}"/>'
+    lines = "".join((*vertical, *across))
+    return Markup(
+        '<svg class="marks" width="0" height="0" aria-hidden="true"><defs>'
+        f'<path id="plate-grid" class="grid" d="{lines}"/></defs></svg>'
+    )
 
 
 def _centre(place: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from sabot.reports.incident import spaced
 from sabot.reports.roads import outcomes_of
 from sabot.web.pictures import small_plate
 
-_PLATE_COLUMNS = 14
+PLATE_COLUMNS = 14
 _LAST = 16
 """How many last rounds of another family than baccarat a tile lists."""
 _STATES = {
@@ -86,7 +86,7 @@ def view_of(tile: Tile, now_unix_ms: int) -> TileView:
         family=family,
         dealt=dealt,
         ended=dealt is not None and bool(dealt.last_event),
-        plate=small_plate(outcomes_of(rounds), _PLATE_COLUMNS),
+        plate=small_plate(outcomes_of(rounds), PLATE_COLUMNS),
         last=tuple(_last(table.rounds)),
         shoe=table.shoe,
         round=table.round,

@@ -11,9 +11,11 @@ from sabot.floor.live import Floor
 from sabot.floor.wall import Tile, by_need
 from sabot.web.access import Guarded, Visit
 from sabot.web.feed import FeedResponse
-from sabot.web.rendering import html_of, page
+from sabot.web.pictures import plate_grid
+from sabot.web.rendering import page
 from sabot.web.sources import Changed
-from sabot.web.tile_view import points, view_of
+from sabot.web.tile_pictures import TilePictures
+from sabot.web.tile_view import PLATE_COLUMNS
 
 
 def _wall(visit: Visit) -> Response:
@@ -25,6 +27,7 @@ def _wall(visit: Visit) -> Response:
     shown = {
         "have": visit.request.app.state.feeds.id_of(version),
         "notice": _notice(floor),
+        "plate_grid": plate_grid(PLATE_COLUMNS),
         "tiles": _rendered(visit, by_need(floor.tiles(), now_unix_ms), now_unix_ms),
     }
     return page(visit, "wall.html", shown)
@@ -61,11 +64,9 @@ class _Tiles:
 
 
 def _rendered(visit: Visit, tiles: Iterable[Tile], now_unix_ms: int) -> list[Markup]:
+    pictures: TilePictures = visit.request.app.state.tiles
     linked = visit.may("table")
-    return [
-        Markup(html_of("tile.html", t=view_of(tile, now_unix_ms), linked=linked, points=points))
-        for tile in tiles
-    ]
+    return [pictures.of(tile, now_unix_ms, linked=linked) for tile in tiles]
 
 
 def _notice(floor: Floor) -> str:
