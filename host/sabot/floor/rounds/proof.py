@@ -127,7 +127,7 @@ def of_play(
     records = [each for each in store.raw(unit, begin, last) if type(each[0]) is int]
     if len(records) > _MOST_RECORDS:
         return Proof(title, NOT_CHECKED, "the shoe of cards has too many records"), []
-    checks = UnitChecks(unit, first=begin, games=_games_of(store, unit))
+    checks = UnitChecks(unit, first=begin, games=KnownGames(store.game, LARGEST))
     found = [each for each in checks.verify(records, Summary()) if each.kind != "no_key"]
     own = [each for each in found if first <= each.event <= last]
     if own:
@@ -168,7 +168,7 @@ def of_document(store: Store, sha256: bytes | None) -> Proof:
     if sha256 is None:
         return Proof(title, WAITS, "no event names the game of this round yet")
     if store.game(sha256) is None:
-        return Proof(title, NOT_CHECKED, f"the log does not have {sha256.hex()[:16]}")
+        return Proof(title, NOT_CHECKED, f"{sha256.hex()[:16]} is not in the log")
     return Proof(
         title, AGREES, f"kept in the log, and named by the result: SHA-256 {sha256.hex()[:16]}"
     )
@@ -187,11 +187,6 @@ def _loaded_before(store: Store, unit: str, shoe: int, first: int) -> int:
     """The event with which the shoe of cards in play at event `first` was loaded."""
     loaded = Filter(unit, shoe, kinds=("shoe_loaded",), last=first, newest_first=True)
     return next((row.number for row in store.rows(loaded)), first)
-
-
-def _games_of(store: Store, unit: str) -> KnownGames:
-    after = store.must_have_games_after(unit)
-    return KnownGames(store.game, LARGEST if after is None else after)
 
 
 def _event_in(data: bytes) -> Event | None:
