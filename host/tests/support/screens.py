@@ -62,14 +62,14 @@ def screens_of(path: Path) -> Iterator[Screens]:
             if role != "administrator":
                 desk.add_user(role, role, PASSWORD, by="administrator")
         with Floor(store, desk) as floor, RoundIndex(store) as index:
-            _until_loaded(floor)
+            _until_loaded(floor, index)
             app = make_app(Services(store, floor, desk, index, UTC))
             yield Screens(store, desk, floor, app)
 
 
-def _until_loaded(floor: Floor) -> None:
+def _until_loaded(floor: Floor, index: RoundIndex) -> None:
     deadline_s = time.monotonic() + _PATIENCE_S
-    while floor.loaded != (5, 5):
+    while floor.loaded != (5, 5) or not index.progress.complete:
         assert time.monotonic() < deadline_s
         time.sleep(0.01)
 
