@@ -24,7 +24,7 @@ from sabot.log.reveal import ShownGames, deciding_before, place_before
 from sabot.log.store import Filter, Store
 
 _POLL_S = 0.02
-_BUSY_SHARE = 0.1  # of the time at most is spent on looking for what is new
+_BUSY_SHARE = 0.2  # of a core at most is spent on looking for what is new
 _LONGEST_PAUSE_S = 0.5
 _LOAD_S = 0.1  # tables are loaded for so long before what is new is looked at again
 _NOTED_EVERY_S = 2.0  # a log notes every five seconds which shoes it has
@@ -166,9 +166,10 @@ class Floor:
     def _run(self) -> None:
         pause_s = 0.0
         while not self._stopping.wait(pause_s):
-            begin_s = self._now_s()
+            used_s = time.thread_time()
             busy = self.look()
-            pause_s = max(_POLL_S, (self._now_s() - begin_s) * (1 / _BUSY_SHARE - 1))
+            used_s = time.thread_time() - used_s
+            pause_s = max(_POLL_S, used_s * (1 / _BUSY_SHARE - 1))
             pause_s = 0.0 if busy else min(pause_s, _LONGEST_PAUSE_S)
         with suppress(SabotError):
             self._alarms.keep()

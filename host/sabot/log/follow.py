@@ -16,10 +16,11 @@ from sabot.log.log_file import ERRORS, connect, reading_mode, user_error
 
 _BUSY_MS = 200  # a locked log is reported; who looks at the screens does not wait
 _CHUNK = 1000  # records in memory at once
+# One search for each unit: this is what following a log of many units costs.
 _NEWEST = (
-    f"SELECT u.unit, r.number, {RECORD_AND_MAC} FROM units u NOT INDEXED CROSS JOIN records r"
-    " WHERE r.unit = u.id AND r.number ="
-    f" (SELECT max(number) FROM records WHERE unit = u.id AND number <= {LARGEST})"
+    "SELECT unit, id, (SELECT number || ' ' || hex(substr(CAST(mac AS BLOB), 1, 16)) FROM records"
+    f" WHERE unit = u.id AND number <= {LARGEST} ORDER BY number DESC LIMIT 1)"
+    " FROM units u NOT INDEXED"
 )
 _RECORDS = (
     f"SELECT number, {RECORD_AND_MAC} FROM records"
@@ -52,7 +53,7 @@ class Follower:
         self._file: tuple[int, ...] = ()
         self._seen: tuple[int, int] | None = None  # data_version and schema_version
         self._ids: dict[str, int] = {}
-        self._newest: dict[str, RawRecord] = {}
+        self._newest: dict[str, str] = {}  # its number and MAC
         self._replaced = False  # whether the file is another one than at the last poll
 
     def close(self) -> None:
@@ -75,12 +76,15 @@ class Follower:
                 return {}
             if self._seen is None or here[1] != self._seen[1]:
                 schema.check(self._path, connection, lists=False)
-            self._ids = queries.units(self._path, connection)
-            newest = {row[0]: row[1:] for row in connection.execute(_NEWEST)}
+            rows = connection.execute(_NEWEST).fetchall()
+            newest = {unit: each for unit, _, each in rows if each is not None}
+            self._ids = {unit: id_ for unit, id_, _ in rows}
+            if len(self._ids) < len(rows) or not all(type(unit) is str for unit in self._ids):
+                queries.units(self._path, connection)  # raises
             self._seen = here
         before, self._newest = self._newest, newest
         changed = {
-            unit: each[0]
+            unit: int(each.partition(" ")[0])
             for unit, each in newest.items()
             if self._replaced or before.get(unit) != each
         }

@@ -56,7 +56,7 @@ def test_a_record_that_another_one_took_the_place_of_is_a_change(store: Store) -
     follower = Follower(store.path)
     (unit,) = follower.poll()
     with closing(sqlite3.connect(store.path)) as forger:
-        forger.execute("UPDATE records SET record = x'00' WHERE number = 2")
+        forger.execute("UPDATE records SET mac = zeroblob(16) WHERE number = 2")
         forger.commit()
     assert follower.poll() == {unit: 2}
 
