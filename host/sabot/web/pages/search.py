@@ -57,8 +57,6 @@ def _search(visit: Visit) -> Response:
         "day_of": lambda unix_ms: _day_of(unix_ms, zone),
         "what": lambda incident: incident.what(zone),
     }
-    if not any(fields.values()):
-        return page(visit, "search.html", shown)
     try:
         query = query_of(visit, fields)
     except BadSearch as error:
