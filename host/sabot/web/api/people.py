@@ -88,9 +88,9 @@ def _alert_json(raised: RaisedAlert) -> dict[str, Any]:
 
 
 def _acknowledge(visit: Visit) -> Mapping[str, Any]:
-    id_ = visit.form.get("id", "")
-    _refusing(visit.services.desk.acknowledge, id_, visit.form.get("remark", ""), by=visit.name)
-    wait_until_seen(visit, id_)
+    id_, remark = visit.form.get("id", ""), visit.form.get("remark", "")
+    _refusing(visit.services.desk.acknowledge, id_, remark, by=visit.name)
+    wait_until_seen(visit, id_, remark)
     return {"done": True}
 
 

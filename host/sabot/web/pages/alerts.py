@@ -53,16 +53,17 @@ def _acknowledge(visit: Visit) -> Response:
         visit.services.desk.acknowledge(id_, remark, by=visit.name)
     except DeskRefused as error:
         return _page(visit, str(error), 400)
-    wait_until_seen(visit, id_)
+    wait_until_seen(visit, id_, remark)
     return RedirectResponse("/alerts", 303)
 
 
-def wait_until_seen(visit: Visit, alert_id: str) -> None:
+def wait_until_seen(visit: Visit, alert_id: str, remark: str) -> None:
     """Wait for a moment until the floor has seen the acknowledgement that was just made."""
     alerts, end_s = visit.services.floor.alerts, time.monotonic() + _SEEN_WITHIN_S
     while time.monotonic() < end_s:
         raised = alerts.of(alert_id)
-        if raised is None or any(each.by == visit.name for each in raised.acknowledgements):
+        seen = () if raised is None else raised.acknowledgements
+        if any((each.by, each.remark) == (visit.name, remark) for each in seen):
             return
         time.sleep(_POLL_S)
 

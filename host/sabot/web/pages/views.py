@@ -1,35 +1,55 @@
 """What people did at the screens: who opened which round, who took a file, who signed in."""
 
+from itertools import takewhile
+
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from sabot.desk.desk import Desk
 from sabot.desk.notes import Note
 from sabot.reports.table_time import text_of
 from sabot.web.access import Guarded, Visit
 from sabot.web.rendering import page
 
-_AT_ONCE = 200
+_STEP = 500  # notes that are read at once
+_ENOUGH = 100  # on a page
+_MOST_STEPS = 10  # most notes may be alerts
 _LONGEST_NUMBER = 18
 
 
 def notes_before(visit: Visit) -> tuple[list[Note], int | None]:
     """The notes before the one that the query names, the newest first, and the number before which
     there are more; None if there are none. Raises HTTPException."""
-    desk = visit.services.desk
-    before = _number(visit.request.query_params.get("before"), desk.newest_note() + 1)
-    first = max(1, before - _AT_ONCE)
-    notes = [note for note in desk.notes(first - 1) if note.number < before]
-    return notes[::-1], first if first > 1 else None
+    return _before(visit.services.desk, _asked(visit))
 
 
 def _views(visit: Visit) -> Response:
-    notes, older = notes_before(visit)
+    """What people did: alerts that the server raised have a page of their own."""
+    of_people: list[Note] = []
+    older: int | None = _asked(visit)
+    for _ in range(_MOST_STEPS):
+        if older is None or len(of_people) >= _ENOUGH:
+            break
+        notes, older = _before(visit.services.desk, older)
+        of_people += [note for note in notes if note.kind != "alert"]
     shown = {
-        "notes": [(note, _what(note), _round(note)) for note in notes],
+        "notes": [(note, _what(note), _round(note)) for note in of_people],
         "older": older,
         "time_of": lambda unix_ms: text_of(unix_ms, visit.services.zone),
     }
     return page(visit, "views.html", shown)
+
+
+def _before(desk: Desk, before: int) -> tuple[list[Note], int | None]:
+    first = max(1, before - _STEP)
+    notes = list(takewhile(lambda note: note.number < before, desk.notes(first - 1)))
+    return notes[::-1], first if first > 1 else None
+
+
+def _asked(visit: Visit) -> int:
+    """The note that the query names; the one that will be the next without it."""
+    end = visit.services.desk.newest_note() + 1
+    return min(_number(visit.request.query_params.get("before"), end), end)
 
 
 def _number(text: str | None, default: int) -> int:
@@ -61,8 +81,6 @@ def _what(note: Note) -> str:
             return f"refused {it['name'] or 'an unknown name'} from {it['origin']}{more}"
         case "signed_out":
             return "signed out"
-        case "alert":
-            return f"alert: {it['kind'].replace('_', ' ')} at {it['unit']}: {it['detail']}"
         case "acknowledged":
             return f"acknowledged {it['id']}: {it['remark']}"
         case "round_opened":

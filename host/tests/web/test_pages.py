@@ -1,0 +1,115 @@
+"""What the pages show, and do."""
+
+import re
+import time
+
+import pytest
+from starlette.testclient import TestClient
+
+from host.tests.support.helpers import FirmwareLog, stored
+from host.tests.support.screens import BACCARAT, BOXES, HANDS, MIDI, ORIGIN, PASSWORD, Screens
+
+_PATIENCE_S = 20
+
+
+def _post(client: TestClient, path: str, **fields: str) -> int:
+    found = re.findall(r'name="form_token" value="(\w+)"', client.get("/boards").text)
+    answer = client.post(path, data=fields | {"form_token": found[0]}, headers={"origin": ORIGIN})
+    return answer.status_code
+
+
+def _raise_alert(screens: Screens, unit: str) -> str:
+    """Have an unread card stop play at a new unit; return the alert's id."""
+    log = FirmwareLog().load().draw("AC", "2H", "next", "blank")
+    screens.store.append(unit, stored(log.records))
+    end_s = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < end_s:
+        for raised in screens.floor.alerts.open:
+            if raised.alert.unit == unit and raised.alert.kind == "error":
+                return raised.alert.id
+        time.sleep(0.01)
+    raise AssertionError(f"no alert of {unit}")
+
+
+def test_an_alert_stays_open_until_it_is_acknowledged_with_a_remark(screens: Screens) -> None:
+    client = screens.visitor("floor")
+    alert = _raise_alert(screens, "LOUD-1")
+    assert alert in client.get("/alerts").text
+    assert re.search(r"<title>\(\d+\)", client.get("/").text)
+    assert _post(client, "/alerts/acknowledge", id=alert, remark=" ") == 400
+    assert _post(client, "/alerts/acknowledge", id="nothing", remark="seen") == 400
+    assert _post(client, "/alerts/acknowledge", id=alert, remark="<b>seen</b>") == 303
+    page = client.get("/alerts").text
+    done = page.partition('id="part-done"')[2]
+    assert alert not in page.partition('id="part-done"')[0]
+    assert "&lt;b&gt;seen&lt;/b&gt;" in done and "floor" in done
+    assert _post(client, "/alerts/acknowledge", id=alert, remark="and again") == 303
+    done = client.get("/alerts").text.partition('id="part-done"')[2]
+    assert "&lt;b&gt;seen&lt;/b&gt;" in done and "and again" in done
+
+
+def test_a_technician_sees_alerts_and_cannot_acknowledge_them(screens: Screens) -> None:
+    client = screens.visitor("technician")
+    alert = _raise_alert(screens, "LOUD-2")
+    assert "LOUD-2" in client.get("/alerts").text
+    assert "/alerts/acknowledge" not in client.get("/alerts").text
+    assert _post(client, "/alerts/acknowledge", id=alert, remark="seen") == 403
+
+
+def test_a_table_shows_its_boxes_and_its_seats(screens: Screens) -> None:
+    client = screens.visitor("floor")
+    boxes = client.get(f"/tables/{BOXES}").text
+    assert boxes.count('<p class="side">Box ') == 3
+    hands = client.get(f"/tables/{HANDS}").text
+    assert hands.count('<p class="side">Seat ') == 4
+    assert hands.count("card back") == 8 and "9 cards face down" in hands
+
+
+def test_what_came_out_of_a_shoe_of_cards_in_play_is_for_surveillance(screens: Screens) -> None:
+    for role, seen in (("surveillance", True), ("floor", False), ("technician", False)):
+        page = screens.visitor(role).get(f"/tables/{BACCARAT}").text
+        assert ('class="counts"' in page) == seen, role
+
+
+def test_the_health_of_the_sensors_is_for_those_who_care_for_them(screens: Screens) -> None:
+    for role, seen in (("surveillance", True), ("technician", True), ("floor", False)):
+        assert ("Cards read" in screens.visitor(role).get(f"/tables/{BACCARAT}").text) == seen, role
+
+
+def test_a_table_that_is_none_says_so(screens: Screens) -> None:
+    answer = screens.visitor("floor").get("/tables/<b>none")
+    assert answer.status_code == 404 and "&lt;b&gt;none" in answer.text
+
+
+def test_a_board_shows_no_unit_and_links_to_nothing(screens: Screens) -> None:
+    board = screens.visitor().get("/board/3")
+    assert board.status_code == 200
+    assert MIDI not in board.text and "href" not in re.sub(r"<link [^>]*>", "", board.text)
+    assert set(re.findall(r'(?:src|href)="/static/\w+/([\w.]+)"', board.text)) == {
+        "board.css", "board.js", "icon.svg", "roads.css",
+    }  # fmt: skip
+    assert screens.visitor().get("/board/77").status_code == 404
+    assert screens.visitor().get("/board/").status_code == 404
+
+
+def test_an_administrator_adds_changes_and_closes_a_user(screens: Screens) -> None:
+    client = screens.visitor("administrator")
+    assert _post(client, "/users/add", name="bob", role="floor", password="too short") == 400
+    assert _post(client, "/users/add", name="bob", role="floor", password=PASSWORD) == 303
+    session = screens.desk.sign_in("bob", PASSWORD, origin="test")
+    assert _post(client, "/users/role", name="bob", role="technician") == 303
+    assert _post(client, "/users/password", name="bob", password="another password") == 303
+    assert screens.desk.user_of(session) is None
+    assert _post(client, "/users/close", name="bob") == 303
+    assert "closed" in client.get("/users").text
+    views = client.get("/views").text
+    for words in ("added bob, floor", "gave bob the role technician", "closed bob"):
+        assert words in views
+
+
+@pytest.mark.parametrize(("before", "status"), [("2", 200), ("9" * 18, 200), ("x", 400)])
+def test_the_notes_are_listed_from_where_one_asks(
+    screens: Screens, before: str, status: int
+) -> None:
+    answer = screens.visitor("surveillance").get("/views", params={"before": before})
+    assert answer.status_code == status
