@@ -15,6 +15,10 @@ TABLES = {
     "events": ("unit", "number", "kind", "unix_ms", "shoe", "round"),
     "games": ("sha256", "document"),
     "presence": ("unit", "state", "begin_unix_ms", "end_unix_ms"),
+    "desk": ("number", "record", "mac"),
+    "desk_key": ("number", "secret"),
+    "users": ("name", "role", "hash", "closed", "made_unix_ms"),
+    "sessions": ("sha256", "name", "begun_unix_ms", "used_unix_ms"),
 }
 INDEXES = ("events_by_round", "events_by_time", "sqlite_autoindex_units_1")
 SCHEMA = "type, name, tbl_name, rootpage, sql"

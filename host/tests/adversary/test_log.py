@@ -25,6 +25,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from argon2 import profiles
 
 from host.tests.adversary.cases import BATCHES, cases
 from host.tests.adversary.log_tampering import REFUSED, WAYS, Way, tamper
@@ -33,6 +34,8 @@ from host.tests.support.helpers import new_log
 from sabot.audit import prune
 from sabot.audit.retention import DAY_MS
 from sabot.command import main
+from sabot.desk import passwords
+from sabot.desk.desk import Desk
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.logger import Logger, LogWatcher
@@ -50,6 +53,8 @@ LISTINGS = (
     "incidents --json",
     "units --json",
     "checkpoints",
+    "users list --json",
+    "desk --json",
     "retention --json",
 )
 VERIFY = "verify --json --keys keys --operator house.pub.pem --checkpoints kept.jsonl"
@@ -77,10 +82,16 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     with pytest.MonkeyPatch.context() as patched:
         runtime = tmp_path_factory.mktemp("run")
         patched.setenv("XDG_RUNTIME_DIR", str(runtime))
+        patched.setattr(passwords, "PARAMETERS", profiles.CHEAPEST)
         whole = tmp_path_factory.mktemp("whole")
         for unit in ("SHOE-1", "SHOE-1", "SHOE-2"):
             _log(whole, unit)
     signing.make_key_pair(whole / "house")
+    with Store(whole / "log.sqlite") as store:
+        desk = Desk.make(store, whole / "keys", "ada", "four words of hers")
+        desk.add_user("bob", "floor", "four other words", by="ada")
+        desk.sign_in("bob", "four other words", origin="10.0.0.7")
+        desk.opened_round("SHOE-1", 1, 1, by="bob")
     folders = {"whole": whole}
     for name in ("pruned", "killed"):
         folders[name] = shutil.copytree(whole, tmp_path_factory.mktemp("logs") / name)
