@@ -83,6 +83,7 @@ def _commands() -> Iterator[tuple[str, ...]]:
 _LOGS = ("hostile.sqlite", "named.sqlite", "damaged.sqlite", NAME)
 _KEY = ("--key", "house.pem")
 _EXPORTED = (*_KEY, "--open", "-o", "out/it.sabot", "--html", "out/it.html")
+_NOWHERE = ("--listen", "192.0.2.1:1", "--plain-http")
 _PUB = ("--house", "house.pub.pem")
 
 
@@ -118,6 +119,12 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
         ["verify", "junk"],
         ["verify", "hostile.sabot"],
         ["verify", "--db", "hostile.sqlite", "--checkpoints", "junk"],
+    ],
+    # At an address of no machine: it would go on until Ctrl-C. test_hostile_pages.py has its pages.
+    "serve": lambda _: [
+        *(["serve", "--db", db, *_NOWHERE] for db in _LOGS),
+        ["serve", "--db", "hostile.sqlite", "--listen", f"{NAME}:1", "--plain-http"],
+        ["serve", "--db", "hostile.sqlite", "--certificate", NAME, "--private-key", "junk"],
     ],
     "users list": lambda _: _on_logs("users", "list"),
     "users add": lambda _: [

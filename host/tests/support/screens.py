@@ -2,11 +2,12 @@
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
+from types import MappingProxyType
 
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
@@ -19,6 +20,7 @@ from sabot.desk.roles import ROLES
 from sabot.floor.live import Floor
 from sabot.floor.rounds.index import RoundIndex
 from sabot.games import catalogue
+from sabot.link.session import Record
 from sabot.log.store import Store
 from sabot.web.app import make_app
 from sabot.web.services import Services
@@ -53,23 +55,28 @@ class Screens:
 
 
 @contextmanager
-def screens_of(path: Path) -> Iterator[Screens]:
-    """Make a log, its desk with a user of each role named so, and its screens."""
+def screens_of(
+    path: Path, extra: Mapping[str, Sequence[Record]] = MappingProxyType({})
+) -> Iterator[Screens]:
+    """Make a log, its desk with a user of each role named so, and its screens. `extra` are more
+    units."""
     with new_log(path) as store:
         _deal(store)
         desk = Desk.make(store, path.with_name("sabot.keys"), "administrator", PASSWORD)
         for role in ROLES:
             if role != "administrator":
                 desk.add_user(role, role, PASSWORD, by="administrator")
+        for unit, records in extra.items():
+            store.append(unit, records)
         with Floor(store, desk) as floor, RoundIndex(store) as index:
-            _until_loaded(floor, index)
+            _until_loaded(floor, index, 5 + len(extra))
             app = make_app(Services(store, floor, desk, index, UTC))
             yield Screens(store, desk, floor, app)
 
 
-def _until_loaded(floor: Floor, index: RoundIndex) -> None:
+def _until_loaded(floor: Floor, index: RoundIndex, units: int) -> None:
     deadline_s = time.monotonic() + _PATIENCE_S
-    while floor.loaded != (5, 5) or not index.progress.complete:
+    while floor.loaded != (units, units) or not index.progress.complete:
         assert time.monotonic() < deadline_s
         time.sleep(0.01)
 
