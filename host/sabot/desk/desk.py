@@ -8,10 +8,11 @@ import secrets
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from sabot.desk import passwords, tables
 from sabot.desk.alerts import Alert, AlertLog
@@ -32,6 +33,7 @@ LONGEST_MS = 12 * 60 * 60_000
 """And after so long in all."""
 _USE_STORED_MS = 60_000
 _LONGEST_ORIGIN = 100  # characters
+_NOTED_A_MINUTE = 10  # refused sign-ins; others are only counted, so that they fill no disk
 _CLOCK_BACK_MS = 60_000  # a clock that was set back by more ends the sessions
 
 
@@ -53,10 +55,15 @@ class Desk:
                 f"{store.path}: has no administrator; "
                 "make one: sabot users add NAME --role administrator"
             )
+        store.writer.watch()
         self._store = store
         self._now_unix_ms = now_unix_ms
         self._lock = threading.Lock()  # of what follows
+        self._now_s = now_s
         self._tries = Tries(now_s)
+        self._noted_s: deque[float] = deque(maxlen=_NOTED_A_MINUTE)
+        """When the last refused sign-ins were noted."""
+        self._more = 0  # refused since then, and not noted
         self._alerts = AlertLog()
         self._seen = 0  # the last note in `_alerts`
 
@@ -152,6 +159,7 @@ class Desk:
         with self._lock:
             wait_s = self._tries.wait_s(name, origin)
             if wait_s:
+                self._more += 1
                 raise TooManyTries(wait_s)
             self._tries.failed(name, origin)  # until it has succeeded: others may try meanwhile
         with self._store.reading() as connection:
@@ -249,9 +257,17 @@ class Desk:
             yield connection
         self._store.writer.scrub()
 
-    def _refuse(self, name: str, origin: str) -> None:
+    def _refuse(self, name: str, origin: str) -> NoReturn:
+        """Note a refused sign-in, or count it if there were many."""
+        with self._lock:
+            now_s, noted = self._now_s(), self._noted_s
+            if len(noted) == _NOTED_A_MINUTE and now_s - noted[0] < 60:
+                self._more += 1
+                raise WrongPassword
+            noted.append(now_s)
+            fields = {"name": name, "origin": origin, "more": self._more}
+            self._more = 0
         with self._writing() as connection:
-            fields = {"name": name, "origin": origin, "more": 0}
             self._write(connection, SERVER, "sign_in_refused", fields)
         raise WrongPassword
 

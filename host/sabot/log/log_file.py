@@ -138,6 +138,19 @@ class Writer:
             fcntl.flock(self._logs, fcntl.LOCK_SH)
         self._watched = True
 
+    def watch(self) -> None:
+        """From now on, as one that logs, raise DatabaseUnusable at a transaction if the file was
+        removed or replaced; not of a log without write-ahead logging, such as a copy."""
+        with self._lock:
+            connection = self._connection or self._open()
+            try:
+                (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+                connection.execute("PRAGMA data_version")  # reading makes the write-ahead log
+            except sqlite3.Error as error:
+                raise user_error(self._path, error) from None
+            if mode == "wal" and not self._watched:
+                self._watched, self._state = True, self._still_the_same()
+
     def checkpoint(self) -> None:
         """Move what is in the write-ahead log to the database, as far as no reader needs it there:
         then a copy of the database alone has it. Nothing happens if there is nothing new.

@@ -1,14 +1,19 @@
 """The desk: users, sessions, alerts, and a note of each."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from host.tests.support.helpers import FirmwareLog, stored
+from sabot.audit.checks.findings import Summary
+from sabot.audit.verify import VerifyOptions, verify
+from sabot.desk import passwords
 from sabot.desk.alerts import Alert, AlertLog
 from sabot.desk.desk import Desk, User
-from sabot.errors import DeskMissing, DeskRefused, TooManyTries, WrongPassword
+from sabot.errors import DatabaseUnusable, DeskMissing, DeskRefused, TooManyTries, WrongPassword
 from sabot.keys.chain_keys import Keys
 from sabot.log.store import Store
 
@@ -169,3 +174,121 @@ def test_a_remark_is_one_line_of_text(desk: Desk, remark: str) -> None:
         desk.acknowledge(ALERT.id, remark, by=ADA)
     with pytest.raises(DeskRefused, match="no such alert"):
         desk.acknowledge("U1/lid/9", "seen", by=ADA)
+
+
+def test_many_wrong_passwords_are_counted_and_do_not_fill_the_log(desk: Desk, clock: Clock) -> None:
+    for at in range(100):
+        with pytest.raises((WrongPassword, TooManyTries)):
+            desk.sign_in(f"user {at}", OTHER, origin=f"10.0.0.{at}")
+    clock.pass_s(61)
+    with pytest.raises(WrongPassword):
+        desk.sign_in(ADA, OTHER, origin="10.0.1.1")
+    refused = [note.fields for note in desk.notes() if note.kind == "sign_in_refused"]
+    assert len(refused) == 11 and sum(each["more"] for each in refused) + len(refused) == 101
+    assert refused[-1] == {"name": ADA, "origin": "10.0.1.1", "more": 90}
+
+
+def test_a_desk_of_a_file_that_was_replaced_writes_nothing(
+    desk: Desk, store: Store, tmp_path: Path
+) -> None:
+    """Its notes would be in a file that no one finds."""
+    store.copy(tmp_path / "copy")
+    (tmp_path / "copy").rename(store.path)
+    with pytest.raises(DatabaseUnusable, match="removed, replaced or overwritten"):
+        desk.raise_alert(ALERT)
+
+
+def test_a_desk_goes_on_in_a_copy_which_verify_proves(
+    desk: Desk, store: Store, tmp_path: Path
+) -> None:
+    desk.raise_alert(ALERT)
+    store.copy(tmp_path / "copy")
+    with Store(tmp_path / "copy") as copy:
+        other = Desk(copy)
+        token = other.sign_in(ADA, PASSWORD, origin="")
+        other.acknowledge(ALERT.id, "seen", by=ADA)
+        assert other.user_of(token) and kinds(other)[-2:] == ["signed_in", "acknowledged"]
+        options = VerifyOptions(keys=Keys.load(tmp_path / "keys"))
+        assert "@desk" not in {each.unit for each in verify(copy, Summary(), options)}
+
+
+def test_pruning_and_rebuilding_a_log_leave_its_desk(desk: Desk, store: Store) -> None:
+    desk.raise_alert(ALERT)
+    before = list(desk.notes()), desk.users()
+    with Store(store.path) as other:
+        other.prune("U1", 1, 2, b"stone")
+        other.rebuild()
+    assert (list(desk.notes()), desk.users()) == before
+
+
+def test_a_log_of_an_older_version_gets_its_desk_with_its_administrator(tmp_path: Path) -> None:
+    """Until then it stays as it is: version 3 had the tables that are not of the desk."""
+    path = tmp_path / "log.sqlite"
+    with Store(path, create=True) as store:
+        store.append("U1", stored(FirmwareLog().load().draw("AS").records))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for table in ("desk", "desk_key", "users", "sessions"):
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("UPDATE about SET value = '3' WHERE name = 'version'")
+    before = path.read_bytes()
+    with Store(path) as store:
+        with pytest.raises(DeskMissing):
+            Desk(store)
+        assert store.last_number("U1")
+        assert {each.kind for each in verify(store, Summary())} == {"no_key"}
+    assert path.read_bytes() == before
+    with Store(path) as store:
+        desk = Desk.make(store, tmp_path / "keys", ADA, PASSWORD)
+        assert kinds(desk) == ["desk_opened", "user_made"] and store.fact("version") == "4"
+    Store(path, create=True).close()
+
+
+def test_what_two_programs_do_is_in_one_chain(desk: Desk, store: Store, tmp_path: Path) -> None:
+    """`sabot users` and a server, or two servers."""
+    with Store(store.path) as other_store:
+        other = Desk(other_store)
+        for at in range(20):
+            (desk, other)[at % 2].opened_round("U1", 1, at, by=ADA)
+        assert desk.raise_alert(ALERT) and not other.raise_alert(ALERT)
+        other.acknowledge(ALERT.id, "seen", by=ADA)
+        options = VerifyOptions(keys=Keys.load(tmp_path / "keys"))
+        found = {each.unit for each in verify(store, Summary(), options)}
+    assert "@desk" not in found and [note.number for note in desk.notes()] == list(range(1, 25))
+
+
+def test_a_desk_whose_newest_note_was_removed_writes_no_other(desk: Desk, store: Store) -> None:
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        connection.execute("DELETE FROM desk WHERE number = 2")
+    with pytest.raises(DatabaseUnusable, match="notes of the desk are missing"):
+        desk.raise_alert(ALERT)
+
+
+@pytest.mark.parametrize("change", ["password", "closed"])
+def test_a_user_who_is_changed_during_a_sign_in_gets_no_session(
+    desk: Desk, store: Store, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    desk.add_user(BOB, "floor", OTHER, by=ADA)
+    fits = passwords.fits
+
+    def slow(stored_hash: str, password: str) -> bool:
+        if change == "password":
+            desk.set_password(BOB, PASSWORD, by=ADA)
+        else:
+            desk.close_user(BOB, by=ADA)
+        return fits(stored_hash, password)
+
+    monkeypatch.setattr(passwords, "fits", slow)
+    with pytest.raises(WrongPassword):
+        desk.sign_in(BOB, OTHER, origin="")
+    with store.reading() as connection:
+        assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
+
+
+def test_a_clock_that_was_set_back_ends_sessions_and_lengthens_none(
+    desk: Desk, clock: Clock
+) -> None:
+    token = desk.sign_in(ADA, PASSWORD, origin="")
+    clock.unix_ms -= 30_000
+    assert desk.user_of(token)
+    clock.unix_ms -= 3_600_000
+    assert desk.user_of(token) is None
