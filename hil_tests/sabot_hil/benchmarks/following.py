@@ -27,6 +27,7 @@ _POLL_S = 0.005
 _SETTLE_S = 2.0
 _PAGE_BYTES = 4096
 _PARTS = 6  # of the hour
+_EVENTS_BEFORE = 1500  # of each unit: more than a shoe of cards
 
 _Commit = tuple[str, int, float]
 """Unit and number of an event, and when it was durable, by the monotonic clock."""
@@ -122,25 +123,24 @@ def measure_hour(units: int = UNITS, events: int = EVENTS_PER_S * 3600) -> Hour:
     """Follow the events of an hour as fast as it goes, with the tables alone."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.sqlite"
-        busy = make_busy_floor(path, units, units * 300)
+        busy = make_busy_floor(path, units, units * _EVENTS_BEFORE)
         with Store(path) as store:
             games = ShownGames(store.game)
             live = {unit.name: LiveTable(unit.name, games) for unit in busy.units}
             for unit, table in live.items():
                 table.add(store.raw(unit))
-    more = busy.more()
+                table.alerts(0)
     memory, used_s = [memory_bytes()], 0.0
-    for _ in range(_PARTS):
-        part = [(unit, record) for unit, record in islice(more, events // _PARTS)]
+    for count, (unit, record) in enumerate(islice(busy.more(), events), 1):
         begin_s = time.process_time()
-        for unit, record in part:
-            table = live[unit]
-            table.add([(record.event.number, record.data, record.mac)])
-            table.alerts(0)
-            assert table.table.last_event == record.event.number
+        table = live[unit]
+        table.add([(record.event.number, record.data, record.mac)])
+        table.alerts(0)
+        shown = table.table
         used_s += time.process_time() - begin_s
-        del part
-        memory.append(memory_bytes())
+        assert shown.last_event == record.event.number
+        if count % (events // _PARTS) == 0:
+            memory.append(memory_bytes())
     return Hour(events, used_s / events * 1e6, tuple(memory))
 
 
