@@ -32,9 +32,13 @@ BACCARAT, STOPPED, MIDI, BOXES, HANDS = "SHOE-1", "SHOE-2", "SHOE-3", "SHOE-4", 
 """The units. Each stands at the table of its number."""
 _PATIENCE_S = 30
 _ROUND = ("next", "9C", "KC", "TD", "9H")
-_HIDDEN = ("next", "9C", "KC", "7D", "5H")
 FACE_DOWN = ("9C", "KC", "7D", "5H")
 """The cards that lie face down at MIDI."""
+OTHER_FACE_DOWN = ("2C", "AD", "4C", "4H")
+"""Others, with which everything else is as with FACE_DOWN."""
+_SEATS = ("2C 3C 4C 5C 6C 7C 8C 9C next TC", "AD AH 2D 2H 3D 3H 4D 4H next 5D")
+"""What lies face down at HANDS: the cards of the seats and a burn."""
+_HOLE = ("9S", "8S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +60,15 @@ class Screens:
 
 @contextmanager
 def screens_of(
-    path: Path, extra: Mapping[str, Sequence[Record]] = MappingProxyType({})
+    path: Path,
+    extra: Mapping[str, Sequence[Record]] = MappingProxyType({}),
+    *,
+    other_face_down: bool = False,
 ) -> Iterator[Screens]:
     """Make a log, its desk with a user of each role named so, and its screens. `extra` are more
-    units."""
+    units; `other_face_down` changes the cards that lie face down, and nothing else."""
     with new_log(path) as store:
-        _deal(store)
+        _deal(store, other_face_down)
         desk = Desk.make(store, path.with_name("sabot.keys"), "administrator", PASSWORD)
         for role in ROLES:
             if role != "administrator":
@@ -81,7 +88,7 @@ def _until_loaded(floor: Floor, index: RoundIndex, units: int) -> None:
         time.sleep(0.01)
 
 
-def _deal(store: Store) -> None:
+def _deal(store: Store, other_face_down: bool) -> None:
     midi = catalogue.document("md-midi", {"burn": "none"})
     boxes, hands = BoxLog(), HandLog()
     for document in (midi, boxes.document, hands.game.document):
@@ -97,12 +104,14 @@ def _deal(store: Store) -> None:
         log.record(events.PROVISIONED, 0, 0, (str(number), 0))
     logs[BACCARAT].load().draw("AC", "2H", *_ROUND)
     logs[STOPPED].load().draw("AC", "2H", *_ROUND, "next", "blank")
-    logs[MIDI].load().draw(*_HIDDEN)
+    logs[MIDI].load().draw("next", *(OTHER_FACE_DOWN if other_face_down else FACE_DOWN))
     rng = random.Random(1)
     boxes.load()
     for _ in range(3):
         boxes.round(3, rng)
+    for text in ("next", "5C", "6C", "7C", "TD", "5D", "6D", "7D", _HOLE[other_face_down]):
+        boxes.give(text)
     hands.deal_random(rng, whole=True)
-    hands.seat(4).play("2C 3C 4C 5C 6C 7C 8C 9C next TC JC QC KC")
+    hands.seat(4).play(f"{_SEATS[other_face_down]} JC QC KC")
     for unit, log in logs.items():
         store.append(unit, stored(log.records))
