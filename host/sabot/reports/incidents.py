@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 from sabot.audit.checks.findings import Finding
 from sabot.link.events import (
@@ -177,6 +178,14 @@ class IncidentFinder:
     def copy(self) -> "IncidentFinder":
         """A finder of its own that goes on from here."""
         return deepcopy(self, {id(self._games): self._games})
+
+    def state(self) -> dict[str, Any]:
+        """What this finder knows, as a copy that can be sent to another process."""
+        return {name: value for name, value in vars(self.copy()).items() if name != "_games"}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned, which is then this finder's own."""
+        vars(self).update(state)
 
     def forget(self) -> None:
         """Forget the incidents that are over. Call it only after the first event of a shoe of

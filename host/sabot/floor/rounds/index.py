@@ -7,25 +7,32 @@ It is in memory and made of the records, so that nothing stored can lie. What ma
 import multiprocessing
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from pathlib import Path
 
+from sabot.audit import spans as audit_spans
 from sabot.audit.spans import Span, spans_of
-from sabot.audit.workers import workers
+from sabot.audit.table_names import Tables
+from sabot.audit.workers import count_here, workers
 from sabot.errors import SabotError
-from sabot.floor.rounds.index_spans import SpanRead, read_span, work_on_span
+from sabot.floor.rounds.index_spans import Games, SpanRead, read_span
 from sabot.floor.rounds.index_tables import FoundIncident, FoundRound, IndexTables
-from sabot.floor.rounds.index_units import IndexedUnit
+from sabot.floor.rounds.index_units import IndexedUnit, UnitState, join_spans, read_unit
+from sabot.floor.rounds.indexed_round import IndexedRound
 from sabot.floor.rounds.search import Query
 from sabot.log.follow import Follower
+from sabot.log.reveal import hidden_round
 from sabot.log.store import Store
 
 _POLL_S = 0.25
 _FEW_RECORDS = 50_000  # are read in less time than processes take to start
 _SHARE = 0.2  # of the time at most goes into keeping up
 _WAIT_S = 0.2
+_WHOLE = Span(None, None, None)
+_SETTLE_S = 0.1  # incidents are looked for so long before what is new is looked at again
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +58,9 @@ class RoundIndex:
         self._now_s = now_s
         self._follower = Follower(store.path)
         self._found = IndexTables()
+        self._games = Games(store)
         self._units: dict[str, IndexedUnit] = {}
-        self._due: dict[str, None] = {}
+        self._due: dict[str, int] = {}  # units with something new, and their newest event
         self._alone = False  # whether processes that help were killed
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -133,7 +141,7 @@ class RoundIndex:
     def look(self) -> None:
         """Look once at what is new. Raises DatabaseUnusable if the log cannot be read now."""
         for unit, newest in self._follower.poll().items():
-            self._due[unit] = None
+            self._due[unit] = newest
             if not newest:
                 self._forget(unit)
         new = [unit for unit in self._due if unit not in self._units]
@@ -154,48 +162,67 @@ class RoundIndex:
                 del self._due[unit]
             else:
                 self._again(unit)
-        for unit, each in [*self._units.items()]:
-            if not self._stopping.is_set() and not each.settle(self._now_s()):
-                self._again(unit)
+        self._settle()
         self._note(complete=not self._due)
+
+    def _settle(self) -> None:
+        """Look for incidents where that is due, for a moment; those that have waited longest come
+        first."""
+        begin_s = self._now_s()
+        for unit, each in [*self._units.items()]:
+            now_s = self._now_s()
+            if self._stopping.is_set() or now_s - begin_s > _SETTLE_S:
+                return
+            if each.is_due(now_s):
+                self._units[unit] = self._units.pop(unit)
+                if not each.settle(now_s):
+                    self._again(unit)
 
     def _again(self, unit: str) -> None:
         """Have all records of a unit read again."""
         self._forget(unit)
-        self._due[unit] = None
+        self._due[unit] = self._store.last_number(unit)
 
     def _read(self, units: Sequence[str]) -> None:
         """Read all records of these units."""
-        total = sum(map(self._store.last_number, units))
+        total = sum(self._due[unit] for unit in units)
         self._note(0, total, complete=False)
-        reading = {unit: spans_of(self._store, unit) for unit in units}
-        for unit in units:
-            self._units[unit] = IndexedUnit(self._store, unit, self._found)
-        read = _Reading(self._units, reading)
-        most = max(map(len, reading.values()), default=0)
+        spans = {
+            unit: spans_of(self._store, unit) if self._due[unit] >= audit_spans.SPAN else [_WHOLE]
+            for unit in units
+        }
+        read = _Reading(self._store, self._found, self._games, self._units, spans)
+        most = max(map(len, spans.values()), default=0)
         tasks = [
-            (unit, spans[-1 - age]) for age in range(most) for unit, spans in reading.items()
-            if age < len(spans)
+            (unit, of_unit[-1 - age] if len(of_unit) > 1 else None)
+            for age in range(most) for unit, of_unit in spans.items() if age < len(of_unit)
         ]  # fmt: skip
         if total < _FEW_RECORDS or self._alone or multiprocessing.cpu_count() < 2:
+            done = 0
+
+            def count(more: int) -> None:
+                nonlocal done
+                done += more
+                self._note(min(done, total), total)
+
             for unit, span in tasks:
                 if self._stopping.is_set():
                     return
-                read.add(unit, span, read_span(self._store, unit, span))
-                self._note(read.records, total)
+                read.add(unit, span, _read(self._store, unit, span, self._games, count))
             return
 
         def progress(done: int) -> None:
             self._note(min(done, total), total)
 
         with workers(len(tasks), progress, beside_service=True) as pool:
-            arguments = [(self._store.path, unit, span) for unit, span in tasks]
-            submitted = pool.submit(work_on_span, arguments)
-            of: dict[Future[SpanRead], tuple[str, Span]] = dict(zip(submitted, tasks, strict=True))
+            submitted = pool.submit(_work, [(self._store.path, *task) for task in tasks])
+            of: dict[Future[_Read], tuple[str, Span | None]] = dict(
+                zip(submitted, tasks, strict=True)
+            )
             while of and not self._stopping.is_set():
-                done, _ = wait(of, _WAIT_S, FIRST_COMPLETED)
+                done_now, _ = wait(of, _WAIT_S, FIRST_COMPLETED)
                 pool.count(0)
-                for future in done:
+                for future in done_now:
                     read.add(*of.pop(future), future.result())
 
     def _forget(self, unit: str) -> None:
@@ -221,20 +248,76 @@ class RoundIndex:
             )
 
 
-class _Reading:
-    """The spans of units that are being read."""
+_Read = SpanRead | tuple[UnitState, list[IndexedRound]]
+"""What was read: a span of a unit, or all of it."""
 
-    def __init__(self, units: dict[str, IndexedUnit], spans: dict[str, list[Span]]) -> None:
-        self.records = 0
+
+def _read(
+    store: Store, unit: str, span: Span | None, games: Games, count: Callable[[int], None]
+) -> _Read:
+    if span is None:
+        return read_unit(store, unit, games, count)
+    return read_span(store, unit, span, games, count)
+
+
+_OPENED: dict[Path, tuple[Store, Games]] = {}
+"""In a process that helps."""
+
+
+def _work(path: Path, unit: str, span: Span | None) -> _Read:
+    """Read a span of a unit, or all of it, in a process of `audit.workers`."""
+    if path not in _OPENED:
+        store = Store(path)
+        _OPENED[path] = store, Games(store)
+    return _read(_OPENED[path][0], unit, span, _OPENED[path][1], count_here)
+
+
+class _Reading:
+    """The units that are being read."""
+
+    def __init__(
+        self,
+        store: Store,
+        found: IndexTables,
+        games: Games,
+        units: dict[str, IndexedUnit],
+        spans: dict[str, list[Span]],
+    ) -> None:
+        self._store, self._found, self._games = store, found, games
         self._units = units
         self._spans = spans
         self._read: dict[tuple[str, Span], SpanRead] = {}
+        self._hidden: dict[str, tuple[int, int] | None] = {}
+        self._tables: dict[str, Tables] = {}
 
-    def add(self, unit: str, span: Span, read: SpanRead) -> None:
-        """Take what a span has. With the last span of a unit its spans are joined."""
-        self.records += read.records
-        self._units[unit].show(read.rounds)
-        self._read[unit, span] = read
-        spans = self._spans[unit]
-        if all((unit, each) in self._read for each in spans):
-            self._units[unit].join([self._read.pop((unit, each)) for each in spans])
+    def add(self, unit: str, span: Span | None, read: _Read) -> None:
+        """Take what was read. With the last span of a unit its spans are joined."""
+        if isinstance(read, SpanRead):
+            assert span is not None
+            self._show(unit, read.rounds)
+            self._read[unit, span] = read
+            spans = self._spans[unit]
+            if not all((unit, each) in self._read for each in spans):
+                return
+            of_unit = [self._read.pop((unit, each)) for each in spans]
+            state = join_spans(self._store, unit, self._games, of_unit)
+            if state is not None:
+                self._begin(unit, state, [row for each in of_unit for row in each.rounds])
+                return
+            self._found.drop(unit)
+            read = read_unit(self._store, unit, self._games)
+        self._begin(unit, *read)
+
+    def _begin(self, unit: str, state: UnitState, rounds: Sequence[IndexedRound]) -> None:
+        begun = IndexedUnit(self._store, unit, self._found, self._games, state)
+        begun.show(rounds)
+        self._units[unit] = begun
+
+    def _show(self, unit: str, rounds: Iterable[IndexedRound]) -> None:
+        """Show rounds of a unit whose other spans are still read."""
+        if unit not in self._hidden:
+            self._hidden[unit] = hidden_round(self._store, unit)
+            self._tables[unit] = Tables(self._store, unit)
+        hidden = self._hidden[unit]
+        shown = [each for each in rounds if (each.shoe, each.round) != hidden]
+        self._found.put_rounds(unit, shown, self._tables[unit].at)

@@ -8,15 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from sabot.audit.checks.decoding import event_of
-from sabot.audit.play.known_games import KnownGames
 from sabot.audit.spans import Span
-from sabot.audit.workers import count_here
 from sabot.floor.rounds.indexed_round import IndexedRound, Indexing
-from sabot.link.events import DECIDED, Event
+from sabot.link.events import DECIDED, Event, ResultEvent, SealedCardEvent, SealEvent
 from sabot.log.reveal import ShownGames
 from sabot.log.rounds import Dealt, Rounds
 from sabot.log.store import Store
@@ -34,18 +31,33 @@ for _shape in (
 ):  # fmt: skip
     _OF_ROUNDS[_shape.number] = True
 
+RawRecord = tuple[int, bytes, bytes]
+
+
+class Games:
+    """What is made of the game documents of a log, once for all units."""
+
+    def __init__(self, store: Store) -> None:
+        self.indexing = Indexing(store.game)
+        self.shown = ShownGames(store.game)
+        # A document that is not kept is asked for once, too, as long as these records are read.
+        self.search = Search(Wanted(), ShownGames(cache(store.game)))
+
 
 class RoundsReader:
     """Reads the rounds of one unit out of its records, in order."""
 
-    def __init__(self, unit: str, indexing: Indexing) -> None:
+    def __init__(self, unit: str, games: Games) -> None:
         self.ended: dict[int, IndexedRound] = {}
         """The rounds that have ended, by their first event. One that is called a misdeal is there
         once, as void."""
-        self.last: tuple[int, bytes, bytes] | None = None
+        self.may_be_hidden = False
+        """Whether one has ended that may have to wait for the dealer's reveal."""
+        self.last: RawRecord | None = None
         """The last record."""
         self._rounds = Rounds(unit)
-        self._indexing = indexing
+        self._games = games
+        self._sealed = (0, 0)  # shoe of cards and round whose cards the firmware seals
 
     def take(self, some: Decoded) -> None:
         """Take the next records."""
@@ -55,6 +67,8 @@ class RoundsReader:
                 self._rounds.open = None  # a round that it may be part of is left out
             elif _OF_ROUNDS[values[0]]:
                 event = event_of(values)
+                if isinstance(event, SealEvent | SealedCardEvent):
+                    self._sealed = event.shoe, event.round
                 ended = self._rounds.add(event)
                 if ended is not None:
                     self._end(ended, event)
@@ -65,7 +79,7 @@ class RoundsReader:
         """By what the next records are judged, as a copy."""
         return deepcopy({**vars(self._rounds), "_seal": vars(self._rounds._seal)})
 
-    def resume(self, state: dict[str, Any], last: tuple[int, bytes, bytes] | None) -> None:
+    def resume(self, state: dict[str, Any], last: RawRecord | None) -> None:
         """Go on from a state of `state`, after the record `last`."""
         own = deepcopy(state)
         vars(self._rounds._seal).update(own.pop("_seal"))
@@ -74,7 +88,10 @@ class RoundsReader:
 
     def _end(self, ended: Dealt, event: Event) -> None:
         game = event.game if isinstance(event, DECIDED) else None
-        self.ended[ended.first_event] = self._indexing.row(ended, game)
+        self.ended[ended.first_event] = self._games.indexing.row(ended, game)
+        if isinstance(event, ResultEvent) and (event.shoe, event.round) != self._sealed:
+            shows = self._games.shown.at_once(event.game)
+            self.may_be_hidden = self.may_be_hidden or not shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +103,19 @@ class SpanRead:
     rounds: Sequence[IndexedRound]
     part: Part | None
     """What is notable; None if one pass must be made."""
-    last: tuple[int, bytes, bytes] | None
+    last: RawRecord | None
     records: int
 
 
-def indexing_of(store: Store) -> Indexing:
-    """How rounds of a log become rows."""
-    return Indexing(KnownGames(store.game))
-
-
-def search_of(store: Store) -> Search:
-    """A search for all incidents of a log."""
-    return Search(Wanted(), ShownGames(cache(store.game)))
-
-
 def read_span(
-    store: Store, unit: str, span: Span, count: Callable[[int], None] = lambda more: None
+    store: Store,
+    unit: str,
+    span: Span,
+    games: Games,
+    count: Callable[[int], None] = lambda more: None,
 ) -> SpanRead:
     """Read a span. `count` gets the number of records just read."""
-    reader = RoundsReader(unit, indexing_of(store))
+    reader = RoundsReader(unit, games)
     if span.warm_up is not None and span.first is not None:
         for rows in store.raw_chunks(unit, span.warm_up, span.first - 1):
             reader.take(decoded(rows))
@@ -121,13 +132,7 @@ def read_span(
             count(len(rows))
 
     try:
-        part = part_of(unit, followed(records_of(store, unit, span)), search_of(store))
+        part = part_of(unit, followed(records_of(store, unit, span)), games.search)
     except NotAsOnePass:
         part = None
     return SpanRead(begins, reader.state(), [*reader.ended.values()], part, reader.last, done)
-
-
-def work_on_span(path: Path, unit: str, span: Span) -> SpanRead:
-    """`read_span` in a process of `audit.workers`."""
-    with Store(path) as store:
-        return read_span(store, unit, span, count_here)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sabot.audit.play.known_games import KnownGames
 from sabot.blackjack.house import House, house_of
 from sabot.blackjack.shoe_game import house_in
 from sabot.blackjack.side_wagers import SIDE
@@ -12,9 +11,10 @@ from sabot.games.score import score_unchecked
 from sabot.games.wagers import STANDARD, outcome_of
 from sabot.log.families.boxes import BOX, BlackjackRound
 from sabot.log.families.hands import Hand
+from sabot.log.reveal import KeptGame
 from sabot.log.rounds import Dealt, Round
 from sabot_protocol.blackjack import BlackjackGame
-from sabot_protocol.games import Game
+from sabot_protocol.games import FamilyGame, Game, GameError, game_of
 
 NATURAL = "natural"
 DOUBLED, SPLIT, DEALER_BLACKJACK, DEALER_BUST = (
@@ -63,10 +63,11 @@ class IndexedRound(NamedTuple):
 
 
 class Indexing:
-    """Makes rounds into rows; `games` dealt them."""
+    """Makes rounds into rows. `kept` has the documents of the games that dealt them."""
 
-    def __init__(self, games: KnownGames) -> None:
-        self._games = games
+    def __init__(self, kept: KeptGame) -> None:
+        self._kept = kept
+        self._games: dict[bytes, FamilyGame | None] = {}
         self._houses: dict[bytes, House | None] = {}
 
     def row(self, dealt: Dealt, game: bytes | None) -> IndexedRound:
@@ -101,9 +102,20 @@ class Indexing:
             ",".join(f"{name}:{''.join(cards)}" for name, cards in hands if cards), "".join(order),
         )  # fmt: skip
 
+    def _game(self, sha256: bytes) -> FamilyGame | None:
+        if sha256 not in self._games:
+            document = self._kept(sha256)
+            if document is None:  # it may be kept later
+                return None
+            try:
+                self._games[sha256] = game_of(document)
+            except GameError:
+                self._games[sha256] = None
+        return self._games[sha256]
+
     def _of_baccarat(self, dealt: Round, sha256: bytes | None) -> list[str]:
         words = [NATURAL] * dealt.natural + [*dealt.hits]
-        game = None if sha256 is None or dealt.winner is None else self._games.game(sha256)
+        game = None if sha256 is None or dealt.winner is None else self._game(sha256)
         whole = all(2 <= len(hand) <= 3 for hand in (dealt.player, dealt.banker))
         if isinstance(game, Game) and whole:
             words += _winning(game, dealt)
@@ -121,7 +133,7 @@ class Indexing:
 
     def _house(self, sha256: bytes) -> House | None:
         if sha256 not in self._houses:
-            game = self._games.game(sha256)
+            game = self._game(sha256)
             house = None
             if isinstance(game, BlackjackGame):
                 try:
@@ -142,6 +154,10 @@ def as_dealt(dealt: Round) -> list[str]:
 
 def _winning(game: Game, dealt: Round) -> Iterator[str]:
     scored = score_unchecked(game, dealt.player, dealt.banker)
+    natural = scored.player_natural or scored.banker_natural
+    made = scored.player_total, scored.banker_total, scored.winner, natural
+    if made != (dealt.player_total, dealt.banker_total, dealt.winner, dealt.natural):
+        return  # records of cards are missing
     for wager in game.wagers:
         if wager in STANDARD:  # the winner says it
             continue
