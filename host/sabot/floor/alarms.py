@@ -108,7 +108,7 @@ class Alarms:
 
     def _catch_up(self) -> set[str]:
         """Take the desk's new notes; return the units that they are about."""
-        if self._desk is None or self._follower.newest_note() == self._seen:
+        if self._desk is None or (newest := self._follower.newest_note()) == self._seen:
             return set()
         units = set()
         for note in self._desk.notes(self._seen):
@@ -116,6 +116,7 @@ class Alarms:
                 self._opened_unix_ms = note.unix_ms
             units |= self._take(note)
             self._seen = note.number
+        self._seen = max(self._seen, newest)  # those that cannot be read are passed over
         return units
 
     def _take(self, note: Note) -> set[str]:

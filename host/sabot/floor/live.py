@@ -21,7 +21,8 @@ from sabot.floor.wall import Tile, context_of
 from sabot.log.derived import LARGEST
 from sabot.log.follow import Follower
 from sabot.log.reveal import ShownGames, deciding_before, place_before
-from sabot.log.store import Filter, Store
+from sabot.log.store import DatabaseLocked, Filter, Store
+from sabot.text import printable
 
 _POLL_S = 0.02
 _BUSY_SHARE = 0.2  # of a core at most is spent on looking for what is new
@@ -62,6 +63,8 @@ class Floor:
         """Looks for alerts in events that come before those that a table needs, in steps."""
         self._due: dict[str, None] = {}
         """Units of which the log has something new, in the order in which they are looked at."""
+        self._faults: dict[str, str] = {}
+        """Units that cannot be followed, and why, for people."""
         self._lost = ""
         """Which event was gone from the log, for people."""
         self._changed: set[str] = set()
@@ -183,7 +186,7 @@ class Floor:
             self._look()
         except SabotError as error:
             problem = str(error)
-        self._publish(problem or self._lost)
+        self._publish(problem or self._lost or next(iter(self._faults.values()), ""))
         return not problem and bool(self._due or self._earlier or self._alarms.due)
 
     def _look(self) -> None:
@@ -194,15 +197,23 @@ class Floor:
                 self._note_lost(unit)
                 self._removed(unit)
         if not self._begun:
-            self._alarms.begin()
-            self._begun = True
+            self._begin_alarms()
         # What happens at a table that is shown comes before tables that are not shown yet.
         for unit in [unit for unit in self._due if unit in self._live]:
-            self._take(unit)
+            self._follow(unit, self._take)
         self._look_at_notes()
         self._look_at_times()
-        self._settle_alerts()
         self._load_some()
+        self._settle_alerts()
+
+    def _begin_alarms(self) -> None:
+        try:
+            self._alarms.begin()
+        except DatabaseLocked:
+            raise  # soon it is not
+        except SabotError:
+            pass  # as when alerts are raised, which says so; the tables do not need the desk
+        self._begun = True
 
     def _settle_alerts(self) -> None:
         units = self._alarms.settle()
@@ -220,12 +231,21 @@ class Floor:
         for unit in [*self._due]:
             if self._now_s() > end_s or self._stopping.is_set():
                 return
-            self._load(unit)
+            self._follow(unit, self._load)
         while self._earlier and self._now_s() < end_s and not self._stopping.is_set():
-            unit, steps = next(iter(self._earlier.items()))
-            if next(steps, _OVER) is _OVER:
-                del self._earlier[unit]
-                self._looked(unit)
+            self._follow(next(iter(self._earlier)), self._step_earlier)
+
+    def _follow(self, unit: str, how: Callable[[str], None]) -> None:
+        """Take or load what is due of a unit. Whatever its records do, the other tables go on."""
+        try:
+            how(unit)
+            self._faults.pop(unit, None)
+        except SabotError:
+            raise
+        except Exception as error:
+            what = printable(f"{type(error).__name__}: {error}")
+            self._faults[unit] = f"{unit}: cannot be followed, a fault in Sabot itself ({what})"
+            self._removed(unit)
 
     def _take(self, unit: str) -> None:
         """Take what is new of a unit that is loaded."""
@@ -280,6 +300,17 @@ class Floor:
             self._alarms.put(live.alerts(self._now_unix_ms()))
             yield
 
+    def _step_earlier(self, unit: str) -> None:
+        try:
+            over = next(self._earlier[unit], _OVER) is _OVER
+        except SabotError:  # from the begin, once the log can be read
+            del self._earlier[unit], self._live[unit]
+            self._due[unit] = None
+            raise
+        if over:
+            del self._earlier[unit]
+            self._looked(unit)
+
     def _looked(self, unit: str) -> None:
         last = self._live[unit].last
         if last is not None and unit not in self._earlier:
@@ -302,7 +333,7 @@ class Floor:
         self._live.pop(unit, None)
         self._earlier.pop(unit, None)
         self._changed.add(unit)
-        del self._due[unit]
+        self._due.pop(unit, None)
 
     def _look_at_notes(self) -> None:
         """Look, now and then, which shoes a log has."""

@@ -2,18 +2,23 @@
 
 import json
 import random
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 
-from host.tests.floor.test_live import Clocks, _all
+from host.tests.floor.test_live import Clocks, _all, _bare
 from host.tests.support.helpers import FirmwareLog, event_bytes, new_log, shuffled_names, stored
+from sabot.desk.alerts import Alert
 from sabot.desk.desk import Desk
+from sabot.errors import DiskFull
 from sabot.floor.alarms import WATERMARK
 from sabot.floor.live import Floor
 from sabot.floor.live_table import AlertLimits
+from sabot.floor.wall import tile_of
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.presence import ATTACHED, Span
@@ -269,6 +274,46 @@ def test_a_unit_whose_name_cannot_be_noted_keeps_no_other_from_it(store: Store, 
     id_ = _Unit(store, "U2").void()
     _all(floor)
     assert id_ in _ids(desk) and not floor.problem
+
+
+def test_a_damaged_desk_keeps_no_table_from_the_wall(store: Store, desk: Desk) -> None:
+    unit = _Unit(store)
+    unit.store()
+    with closing(sqlite3.connect(store.path)) as forger:
+        forger.execute("UPDATE desk SET record = x'00'")
+        forger.commit()
+    floor = Clocks().floor(store, desk=desk)
+    for _ in range(3):
+        floor.look()
+    assert _bare(floor.tile("U1")) == tile_of(store, "U1")
+    id_ = unit.void()
+    for _ in range(3):
+        floor.look()
+    assert _bare(floor.tile("U1")) == tile_of(store, "U1")
+    assert floor.alerts.of(id_) is not None or floor.problem
+
+
+def test_an_alert_that_cannot_be_noted_now_is_noted_later(
+    store: Store, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unit = _Unit(store)
+    unit.store()
+    floor = Clocks().floor(store, desk=desk)
+    _all(floor)
+
+    def full(alert: Alert) -> bool:
+        raise DiskFull("the disk is full")
+
+    monkeypatch.setattr(desk, "raise_alert", full)
+    id_ = unit.void()
+    for _ in range(3):
+        floor.look()
+    tile = floor.tile("U1")
+    assert tile is not None and tile.table.last_event == unit.log.last_number
+    assert floor.problem == "the disk is full"
+    monkeypatch.undo()
+    _all(floor)
+    assert id_ in _ids(desk) and floor.problem == ""
 
 
 # ---- as time passes

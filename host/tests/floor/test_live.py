@@ -4,7 +4,7 @@ import random
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +16,13 @@ from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, event_bytes, new_log, shuffled_names, stored
 from sabot.floor.live import Floor
+from sabot.floor.live_table import LiveTable
 from sabot.floor.table import STATES
 from sabot.floor.wall import Tile, tile_of
 from sabot.games import catalogue
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
+from sabot.log.follow import RawRecord
 from sabot.log.presence import ATTACHED, Span
 from sabot.log.rounds import dealt_of
 from sabot.log.store import Store
@@ -159,6 +161,33 @@ def test_a_damaged_record_is_passed_over_and_an_alert_says_so(store: Store) -> N
     (raised,) = floor.alerts.open
     assert raised.alert.id == f"U1/gap/{damaged + 1}"
     assert "cannot be read" in raised.alert.detail and not floor.problem
+
+
+def test_a_unit_that_cannot_be_followed_keeps_no_other_from_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = FirmwareLog().load()
+    take = LiveTable.add
+
+    def fails(table: LiveTable, records: Iterable[RawRecord]) -> None:
+        if table.unit == "U1":
+            raise OverflowError("too large")
+        take(table, records)
+
+    floor = Clocks().floor(store)
+    for unit in ("U1", "U2"):
+        store.append(unit, stored(log.records))
+    _all(floor)
+    monkeypatch.setattr(LiveTable, "add", fails)
+    for unit in ("U1", "U2"):
+        store.append(unit, stored(log.draw("AC", "2H").records))
+    _all(floor)
+    assert floor.tile("U1") is None and _bare(floor.tile("U2")) == tile_of(store, "U2")
+    assert "U1: cannot be followed" in floor.problem and "too large" in floor.problem
+    monkeypatch.undo()
+    store.append("U1", stored(log.draw("next").records))
+    _all(floor)
+    assert _bare(floor.tile("U1")) == tile_of(store, "U1") and floor.problem == ""
 
 
 # ---- versions
