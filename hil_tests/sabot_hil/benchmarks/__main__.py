@@ -8,7 +8,7 @@ import tempfile
 import time
 import tty
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import cbor2
@@ -18,7 +18,6 @@ from rich.progress import track
 from rich.table import Table
 
 import sabot_hil
-from host.tests.support.browser import NoBrowser
 from sabot.errors import ImageUnusable
 from sabot.games.catalogue import document
 from sabot.games.odds import odds
@@ -40,9 +39,11 @@ from sabot_hil.benchmarks import emulation
 from sabot_hil.benchmarks.cost_model import decision_us, shares
 from sabot_hil.benchmarks.database import BATCH, measure_store
 from sabot_hil.benchmarks.device import CARD_EVENT
+from sabot_hil.benchmarks.figure import Benchmark
+from sabot_hil.benchmarks.following import following
 from sabot_hil.benchmarks.journal import deal_and_count
 from sabot_hil.benchmarks.listing import measure_listing
-from sabot_hil.benchmarks.screens import TABLES, measure_screens
+from sabot_hil.benchmarks.screens import screens
 from sabot_hil.benchmarks.sealing import sealing_times_us
 from sabot_hil.benchmarks.servicing import on_emulator, on_simulator
 from sabot_hil.benchmarks.signature import verification_us
@@ -63,16 +64,6 @@ _ROUNDS_ON_SIM, _ROUNDS_ON_EMULATOR = 30, 3
 _AIM_SAMPLES = 10_000_000
 _GENERATED = 2000
 _FOUND_ENCODE_US, _FOUND_DECODE_US, _FOUND_BYTES = 31.0, 24.0, 2200.0
-
-
-@dataclass(frozen=True, slots=True)
-class Benchmark:
-    """One measured figure."""
-
-    name: str
-    value: float
-    unit: str
-    against: str
 
 
 def codec_figures() -> list[Benchmark]:
@@ -265,23 +256,6 @@ def listings() -> list[Benchmark]:
     ]
 
 
-def screens() -> list[Benchmark]:
-    """The wall in a browser; only if there is one."""
-    try:
-        done = measure_screens()
-    except NoBrowser as why:
-        Console(stderr=True).print(f"screens left out: {why}")
-        return []
-    what = f"{TABLES:,} tables, {done.events_per_s:.0f} events/s, {done.lost} lost"
-    return [
-        Benchmark("wall: from commit to pixel, median", done.median_ms, "ms", f"aim: 100; {what}"),
-        Benchmark("wall: the same, 99 % within", done.most_ms_of_99, "ms", "aim: 500"),
-        Benchmark("wall: first paint", done.first_paint_s, "s", "aim: 1"),
-        Benchmark("wall: all tables loaded", done.loaded_s, "s", "in the background"),
-        Benchmark("wall: the server", 100 * done.server_share, "% of a core", what),
-    ]
-
-
 def targets() -> list[Benchmark]:
     """The test bench's targets; the emulator only if there is an image of MicroPython."""
     rate = rounds_per_min(TargetChoice("sim"), _ROUNDS_ON_SIM)
@@ -364,7 +338,7 @@ def main() -> None:
         codec_figures, reader_figures, generator, frame_figures, shoe_figures, heap_high_water,
         journal, database, verifier, listings,
         odds_of_the_largest_game, size_figures, signature_figures, sealing_figures, servicing,
-        screens, targets,
+        following, screens, targets,
     )  # fmt: skip
     figures: list[Benchmark] = []
     for part in track(parts, "measuring", console=console, transient=True):

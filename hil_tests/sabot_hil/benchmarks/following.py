@@ -20,6 +20,7 @@ from sabot.floor.live import Floor
 from sabot.floor.live_table import LiveTable
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Store
+from sabot_hil.benchmarks.figure import Benchmark
 
 UNITS, EVENTS, SECONDS, EVENTS_PER_S = 1000, 1_500_000, 20.0, 200
 _BUILD = Path(__file__).resolve().parents[3] / "build"
@@ -117,6 +118,23 @@ def measure_following(
         float(np.median(delays)),
         float(np.percentile(delays, 99)),
     )
+
+
+def following() -> list[Benchmark]:
+    """The floor by itself, and an hour of its events."""
+    done, hour = measure_following(), measure_hour()
+    what = f"{UNITS:,} tables, {done.events_per_s:.0f} events/s"
+    loaded = f"{UNITS:,} tables, {EVENTS:,} events, in the background"
+    grown = (hour.memory_bytes[-1] - hour.memory_bytes[1]) / 1e6
+    return [
+        Benchmark("floor: first table", done.first_tile_s, "s", loaded),
+        Benchmark("floor: all tables", done.all_tiles_s, "s", loaded),
+        Benchmark("floor: from commit to tile, median", done.median_ms, "ms", what),
+        Benchmark("floor: the same, 99 % within", done.most_ms_of_99, "ms", what),
+        Benchmark("floor: its share", 100 * done.share, "% of a core", what),
+        Benchmark("floor: an event", hour.us_per_event, "us", "aim: well below 1000"),
+        Benchmark("floor: memory grown", grown, "MB", f"after 10 min, by {hour.events:,} events"),
+    ]
 
 
 def measure_hour(units: int = UNITS, events: int = EVENTS_PER_S * 3600) -> Hour:

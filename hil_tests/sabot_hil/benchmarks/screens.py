@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
-from host.tests.support.browser import Browser, browser
+from host.tests.support.browser import Browser, NoBrowser, browser
 from host.tests.support.busy_floor import BusyFloor, make_busy_floor
 from sabot.desk.desk import Desk
 from sabot.log.store import Store
+from sabot_hil.benchmarks.figure import Benchmark
 
 TABLES, EVENTS_PER_S, MINUTES = 1000, 200, 1.0
 _EVENTS_BEFORE = 150  # of each table
@@ -128,6 +130,23 @@ def measure_screens(
                 _memory_bytes(server.pid),
                 share,
             )
+
+
+def screens() -> list[Benchmark]:
+    """The wall in a browser; only if there is one."""
+    try:
+        done = measure_screens()
+    except NoBrowser as why:
+        Console(stderr=True).print(f"screens left out: {why}")
+        return []
+    what = f"{TABLES:,} tables, {done.events_per_s:.0f} events/s, {done.lost} lost"
+    return [
+        Benchmark("wall: from commit to pixel, median", done.median_ms, "ms", f"aim: 100; {what}"),
+        Benchmark("wall: the same, 99 % within", done.most_ms_of_99, "ms", "aim: 500"),
+        Benchmark("wall: first paint", done.first_paint_s, "s", "aim: 1"),
+        Benchmark("wall: all tables loaded", done.loaded_s, "s", "in the background"),
+        Benchmark("wall: the server", 100 * done.server_share, "% of a core", what),
+    ]
 
 
 class _Commits:

@@ -10,7 +10,7 @@ import sabot_hil
 from host.tests.support.browser import NoBrowser
 from sabot.sim.process import environment, interpreter
 from sabot_hil.benchmarks import __main__ as bench
-from sabot_hil.benchmarks import emulation, listing, screens, verifying
+from sabot_hil.benchmarks import emulation, following, listing, screens, verifying
 from sabot_hil.benchmarks.targets import rounds_per_min
 from sabot_hil.targets import TargetChoice
 
@@ -46,6 +46,17 @@ def test_every_listing_of_a_long_log_is_measured() -> None:
 
 def test_the_verifier_is_measured_over_a_log_without_findings() -> None:
     assert verifying.measure_verifying(records=2_000).records >= 2_000
+
+
+def test_a_floor_that_follows_a_log_is_measured_for_every_commit() -> None:
+    done = following.measure_following(units=10, events=2000, seconds=1.0, per_s=20)
+    assert 0 < done.first_tile_s <= done.all_tiles_s and done.memory_bytes > 1e6, done
+    assert 0 < done.median_ms <= done.most_ms_of_99, done
+
+
+def test_an_hour_of_a_floor_is_measured_in_parts() -> None:
+    hour = following.measure_hour(units=3, events=600)
+    assert hour.us_per_event > 0 and len(hour.memory_bytes) == 7 and min(hour.memory_bytes) > 1e6
 
 
 def test_the_way_from_a_commit_to_the_screen_is_measured_for_every_commit() -> None:
