@@ -6,12 +6,12 @@ with the file can neither change nor remove a note without `sabot verify --keys`
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sabot.desk.notes import LONGEST_NAME, Note, NoteUnusable
+from sabot.desk.notes import Note, NoteUnusable
 from sabot.errors import DatabaseUnusable
 from sabot.log import queries
 from sabot.log.log_file import WHEN_DAMAGED
@@ -127,8 +127,14 @@ def _note(number: int, record: object) -> Note | None:
 
 def users(connection: sqlite3.Connection) -> list[User]:
     """All users, by name."""
-    query = "SELECT name, role, closed, made_unix_ms FROM users ORDER BY name"
-    return [
-        User(str(name)[:LONGEST_NAME], str(role)[:LONGEST_NAME], bool(closed), int(made))
-        for name, role, closed, made in connection.execute(query)
-    ]
+    return [user_in(row) for row in connection.execute(f"{USERS} ORDER BY name")]
+
+
+USERS = "SELECT name, role, closed, made_unix_ms FROM users"
+"""The SQL of the rows that `user_in` takes."""
+
+
+def user_in(row: Sequence[Any]) -> User:
+    """The user in a row, in which a forger can have put anything."""
+    name, role, closed, made = row[:4]
+    return User(str(name), str(role), bool(closed), made if type(made) is int else 0)

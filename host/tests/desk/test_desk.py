@@ -292,3 +292,23 @@ def test_a_clock_that_was_set_back_ends_sessions_and_lengthens_none(
     assert desk.user_of(token)
     clock.unix_ms -= 3_600_000
     assert desk.user_of(token) is None
+
+
+def test_what_a_forger_puts_into_the_tables_is_no_fault_of_the_desk(
+    desk: Desk, store: Store, clock: Clock
+) -> None:
+    """`verify` finds it; the screens list what they can."""
+    token = desk.sign_in(ADA, PASSWORD, origin="")
+    desk.raise_alert(ALERT)
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        connection.execute("INSERT INTO users VALUES (x'ff', x'00', x'00', 'x', 'x')")
+        connection.execute("INSERT INTO users VALUES ('eve', 'king', 'x', 0, 'x')")
+        connection.execute("UPDATE desk SET record = x'ff' WHERE number IN (1, 2)")
+        connection.execute("INSERT INTO sessions VALUES (x'00', 'eve', 'x', 'x')")
+    assert {user.name for user in desk.users()} >= {ADA, "eve"} and desk.user_of(token)
+    with pytest.raises(WrongPassword):
+        desk.sign_in("eve", PASSWORD, origin="")
+    assert kinds(desk) == ["signed_in", "alert", "sign_in_refused"]
+    desk.acknowledge(ALERT.id, "seen", by=ADA)
+    clock.pass_s(60)
+    assert desk.sign_in(ADA, PASSWORD, origin="")

@@ -7,8 +7,18 @@ import cbor2
 import pytest
 
 from sabot.desk.alerts import Alert, AlertLog
-from sabot.desk.notes import FIELDS, LONGEST_TEXT, MOST_BYTES, Note, NoteUnusable
+from sabot.desk.notes import (
+    CONSOLE,
+    FIELDS,
+    LONGEST_TEXT,
+    MOST_BYTES,
+    SERVER,
+    UNIT,
+    Note,
+    NoteUnusable,
+)
 from sabot.desk.roles import RIGHTS, ROLES, may
+from sabot_protocol.provisioning import is_unit
 
 _LARGEST = (1 << 63) - 1
 
@@ -65,6 +75,10 @@ def test_no_bytes_raise_another_error(rng: random.Random) -> None:
             continue
     with pytest.raises(NoteUnusable):
         Note.parse(record + bytes(MOST_BYTES))
+
+
+def test_no_shoe_can_have_the_names_of_the_desk() -> None:
+    assert not any(map(is_unit, (UNIT, SERVER, CONSOLE)))
 
 
 def test_alerts_are_listed_as_their_notes_say_in_any_mixture(rng: random.Random) -> None:
