@@ -26,6 +26,7 @@ _PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted(DOCS.glob("*.md"
 _WITH_COMMANDS = [page for page in _PAGES if steps_of(page)]
 _MALTA = {"TZ": "Europe/Malta"}
 _LATER = {"architecture.md", "adding.md", "decisions", "json.md", "library.md"}
+_TYPED = {"docs/screens.md": "a password of a test\n"}
 _GIVEN = {"docs/surveillance.md": _MALTA, "docs/laboratory.md": _MALTA}
 
 
@@ -38,7 +39,7 @@ def test_the_commands_print_what_the_page_shows(tmp_path: Path, page: str) -> No
     if page != "README.md":  # the README begins in an empty folder
         _copy_example(tmp_path)
     given = {"XDG_RUNTIME_DIR": str(tmp_path), ENVIRONMENT: "a passphrase of a test"}
-    follow(page, tmp_path, given | _GIVEN.get(page, {}))
+    follow(page, tmp_path, given | _GIVEN.get(page, {}), _TYPED.get(page, ""))
 
 
 def test_the_readme_and_four_people_have_commands() -> None:

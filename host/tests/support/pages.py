@@ -46,9 +46,10 @@ def agrees(shown: list[str], printed: str) -> bool:
     return re.fullmatch(re.sub(r"(\\ )+", r"\\ ", pattern), lines, re.DOTALL) is not None
 
 
-def follow(page: str, folder: Path, given: Mapping[str, str]) -> None:
-    """Run the page's commands in `folder`, with the variables in `given` in their environment. A
-    command that ends with `&` runs until the end of the page; only its first line is compared.
+def follow(page: str, folder: Path, given: Mapping[str, str], typed: str = "") -> None:
+    """Run the page's commands in `folder`, with the variables in `given` in their environment, and
+    `typed` on the standard input of each. A command that ends with `&` runs until the end of the
+    page; only its first line is compared.
     """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "COLUMNS": _COLUMNS} | given
@@ -69,6 +70,7 @@ def follow(page: str, folder: Path, given: Mapping[str, str]) -> None:
                     cwd=folder,
                     env=environment,
                     stdout=subprocess.PIPE,
+                    input=typed,
                     text=True,
                     timeout=_TIMEOUT_S,
                     check=False,
