@@ -35,15 +35,14 @@ from sabot.sim.deck import shuffled
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.process import HEAP_BYTES, SimulatedShoe, environment, interpreter
 from sabot.sim.waveform import SAMPLE_RATE_HZ
-from sabot_hil.benchmarks import emulation
+from sabot_hil.benchmarks import Benchmark, emulation
 from sabot_hil.benchmarks.cost_model import decision_us, shares
 from sabot_hil.benchmarks.database import BATCH, measure_store
 from sabot_hil.benchmarks.device import CARD_EVENT
-from sabot_hil.benchmarks.figure import Benchmark
-from sabot_hil.benchmarks.following import following
+from sabot_hil.benchmarks.floor.following import following
+from sabot_hil.benchmarks.floor.screens import screens
 from sabot_hil.benchmarks.journal import deal_and_count
 from sabot_hil.benchmarks.listing import measure_listing
-from sabot_hil.benchmarks.screens import screens
 from sabot_hil.benchmarks.sealing import sealing_times_us
 from sabot_hil.benchmarks.servicing import on_emulator, on_simulator
 from sabot_hil.benchmarks.signature import verification_us

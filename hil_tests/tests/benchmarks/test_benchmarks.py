@@ -10,7 +10,8 @@ import sabot_hil
 from host.tests.support.browser import NoBrowser
 from sabot.sim.process import environment, interpreter
 from sabot_hil.benchmarks import __main__ as bench
-from sabot_hil.benchmarks import emulation, following, listing, screens, verifying
+from sabot_hil.benchmarks import emulation, listing, verifying
+from sabot_hil.benchmarks.floor import following, screens
 from sabot_hil.benchmarks.targets import rounds_per_min
 from sabot_hil.targets import TargetChoice
 

@@ -1,6 +1,6 @@
 """The wall of a large floor in a real browser: how long from a commit to what is seen.
 
-    python -m sabot_hil.benchmarks.screens --tables 1000 --minutes 60
+    python -m sabot_hil.benchmarks.floor.screens --tables 1000 --minutes 60
 
 measures the memory of the server over an hour, too.
 """
@@ -25,7 +25,7 @@ from host.tests.support.browser import Browser, NoBrowser, browser
 from host.tests.support.busy_floor import BusyFloor, make_busy_floor
 from sabot.desk.desk import Desk
 from sabot.log.store import Store
-from sabot_hil.benchmarks.figure import Benchmark
+from sabot_hil.benchmarks import Benchmark
 
 TABLES, EVENTS_PER_S, MINUTES = 1000, 200, 1.0
 _EVENTS_BEFORE = 150  # of each table

@@ -1,6 +1,6 @@
 """How a floor of a thousand tables follows its log: without a browser, and without a server.
 
-python -m sabot_hil.benchmarks.following --units 1000 --events 1500000 --seconds 60
+python -m sabot_hil.benchmarks.floor.following --units 1000 --events 1500000 --seconds 60
 """
 
 import argparse
@@ -20,10 +20,10 @@ from sabot.floor.live import Floor
 from sabot.floor.live_table import LiveTable
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Store
-from sabot_hil.benchmarks.figure import Benchmark
+from sabot_hil.benchmarks import Benchmark
 
 UNITS, EVENTS, SECONDS, EVENTS_PER_S = 1000, 1_500_000, 20.0, 200
-_BUILD = Path(__file__).resolve().parents[3] / "build"
+_BUILD = Path(__file__).resolve().parents[4] / "build"
 _POLL_S = 0.005
 _SETTLE_S = 2.0
 _PAGE_BYTES = 4096

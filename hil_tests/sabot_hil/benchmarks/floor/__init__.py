@@ -1,0 +1,1 @@
+"""How a floor follows its log, and how its screens show it."""
