@@ -91,9 +91,14 @@ class Guarded(Route):
             raise HTTPException(403, "your role may not open this page")
         if request.method not in _SAFE:
             _check_form(visit)
+        # Who signs in takes long, and many may at once: they cannot take all threads.
+        signs_in = visit.user is None and request.method not in _SAFE
+        threads: anyio.CapacityLimiter | None = request.app.state.sign_ins if signs_in else None
         try:
             with anyio.fail_after(_LONGEST_S):
-                return await anyio.to_thread.run_sync(self.handler, visit, abandon_on_cancel=True)
+                return await anyio.to_thread.run_sync(
+                    self.handler, visit, abandon_on_cancel=True, limiter=threads
+                )
         except TimeoutError:
             raise HTTPException(503, "the answer took too long; ask for less") from None
 
@@ -157,14 +162,19 @@ async def _form_of(request: Request) -> Mapping[str, str]:
 async def _json_of(request: Request) -> Any:
     try:
         return await request.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         raise HTTPException(400, "the body is not JSON") from None
 
 
 def _fields_of(sent: Any) -> Mapping[str, str]:
-    if not isinstance(sent, dict) or not all(isinstance(each, str) for each in sent.values()):
+    if not isinstance(sent, dict) or not all(map(_is_text, sent.values())):
         raise HTTPException(400, "the body must be a JSON object of texts")
     return sent
+
+
+def _is_text(sent: object) -> bool:
+    """Whether it is text that can be stored: JSON can have halves of characters."""
+    return isinstance(sent, str) and not any("\ud800" <= each <= "\udfff" for each in sent)
 
 
 def _check_form(visit: Visit) -> None:

@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
+import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
@@ -41,6 +43,9 @@ ROUTES: list[BaseRoute] = [
 _MOST_BYTES = 64 * 1024
 """Of the body of a request: a form has a remark or a password."""
 
+_SIGN_INS = 2
+"""Made at the same time: one that hashes a password, and one that is written down."""
+
 _TITLES = {
     401: "Sign in first",
     403: "Not for your role",
@@ -65,15 +70,18 @@ def make_app(services: Services) -> Starlette:
 
     app = Starlette(
         routes=ROUTES,
-        middleware=[Middleware(Headers)],
+        middleware=[
+            Middleware(Headers),
+            Middleware(RequestBodyLimitMiddleware, max_body_size=_MOST_BYTES),
+        ],
         exception_handlers={HTTPException: _refused, SabotError: _failed, Exception: _fault},
         lifespan=listening,
-        max_body_size=_MOST_BYTES,
     )
     feeds = Feeds(services.floor)
     app.state.services = services
     app.state.feeds = feeds
     app.state.tiles = TilePictures()
+    app.state.sign_ins = anyio.CapacityLimiter(_SIGN_INS)
     return app
 
 
@@ -83,7 +91,10 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    return _error(request, 503, str(error), None)
+    visit = getattr(request.state, "visit", None)
+    known = visit is not None and visit.user is not None
+    detail = str(error) if known else "the log cannot be read or written now; try again later"
+    return _error(request, 503, detail, None)
 
 
 async def _fault(request: Request, error: Exception) -> Response:

@@ -1,0 +1,88 @@
+"""What visitors who have not signed in can do to a server, and to those who have."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from host.tests.adversary.screens.server import PATIENCE_S, ask, serving
+from host.tests.support.screens import PASSWORD, Screens
+from sabot.desk import passwords
+from sabot.desk.desk import Desk
+from sabot.errors import DatabaseUnusable
+from sabot.web.headers import HEADERS
+
+_THREADS = 40  # that a server has for all handlers
+
+
+@pytest.mark.slow
+def test_many_sign_ins_at_once_keep_no_one_from_the_pages(
+    screens: Screens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From many addresses: one address has only some tries."""
+    token = screens.desk.sign_in("surveillance", PASSWORD, origin="test")
+    done, hashing, fits = threading.Event(), threading.Semaphore(0), passwords.fits
+
+    def slow(stored: str, password: str) -> bool:
+        hashing.release()
+        assert done.wait(2 * PATIENCE_S)
+        return fits(stored, password)
+
+    monkeypatch.setattr(passwords, "fits", slow)
+    count = 2 * _THREADS
+    with serving(screens) as server, ThreadPoolExecutor(count) as crowd:
+
+        def sign_in(number: int) -> int:
+            sent = {"name": f"unknown {number}", "password": "wrong"}
+            origin = f"127.0.1.{1 + number}"
+            return ask(server, "/api/session", sent=sent, origin=origin)[0]
+
+        try:
+            asked = [crowd.submit(sign_in, number) for number in range(count)]
+            assert hashing.acquire(timeout=PATIENCE_S)
+            for _ in range(_THREADS):
+                assert ask(server, "/api/tables", token)[0] == 200
+        finally:
+            done.set()
+        assert {each.result() for each in asked} == {401}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"name": "\\ud800", "password": "x"}',
+        b'{"name": "floor", "password": "\\udfff"}',
+        b'{"name": ' + b"[" * 60_000,
+        b'{"name": ' + b"7" * 60_000 + b', "password": "x"}',
+        b"\xff\xfe{",
+    ],
+    ids=["half a character", "half in the password", "deep", "large number", "not UTF-8"],
+)
+def test_what_is_not_a_text_is_refused(screens: Screens, body: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    answer = screens.visitor().post("/api/session", content=body, headers=headers)
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_that_is_too_large_is_refused_with_all_headers(
+    screens: Screens, chunked: bool
+) -> None:
+    body = b"name=" + b"x" * 100_000
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    content = iter([body]) if chunked else body
+    answer = screens.visitor().post("/sign-in", content=content, headers=headers)
+    assert answer.status_code == 413
+    assert HEADERS.items() <= dict(answer.headers).items()
+
+
+def test_a_stranger_is_not_shown_where_the_log_is(
+    screens: Screens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> str:
+        raise DatabaseUnusable("/var/lib/casino/log.sqlite: cannot be read")
+
+    monkeypatch.setattr(Desk, "sign_in", fail)
+    sent = {"name": "floor", "password": PASSWORD}
+    answer = screens.visitor().post("/api/session", json=sent)
+    assert answer.status_code == 503 and "casino" not in answer.text
