@@ -30,6 +30,7 @@ _LONGEST_PAUSE_S = 0.5
 _LOAD_S = 0.1  # tables are loaded for so long before what is new is looked at again
 _NOTED_EVERY_S = 2.0  # a log notes every five seconds which shoes it has
 _TIMES_EVERY_S = 1.0
+_QUIET_S = 60.0
 _HEARD_S = 10.0  # a log that has a shoe has noted it within this time
 _STEP = 1000  # earlier events that are looked through at once
 _OVER = object()
@@ -76,7 +77,8 @@ class Floor:
         self._silent: dict[str, int] = {}
         """Since when a unit is silent, by the host's clock, for which an alert was raised."""
         self._times_s = now_s()
-        self._needs: dict[str, str] = {}
+        self._shown_as: dict[str, tuple[str, int]] = {}
+        """What changes as time passes of the tiles as they were shown: need and rounds an hour."""
         self._lock = threading.Lock()  # of what follows
         self._version = 0
         self._problem = ""
@@ -355,8 +357,7 @@ class Floor:
             return
         self._times_s = now_s
         for unit, tile in self._tiles.items():
-            if tile.need(now_unix_ms) != self._needs[unit]:
-                self._changed.add(unit)
+            self._look_for_change(tile, now_s, now_unix_ms)
             heard_s = self._heard_s.get(unit)
             if heard_s is None:
                 continue  # no log has noted anything
@@ -365,6 +366,15 @@ class Floor:
             if live is not None and live.waits and now_s - heard_s < _HEARD_S:
                 waited_ms = round(1000 * (now_s - self._taken_s[unit])) - _MARGIN_MS
                 self._alarms.put(live.alerts(now_unix_ms, max(0, waited_ms)))
+
+    def _look_for_change(self, tile: Tile, now_s: float, now_unix_ms: int) -> None:
+        unit = tile.table.unit
+        need, pace = self._shown_as[unit]
+        if tile.need(now_unix_ms) != need:
+            self._changed.add(unit)
+        elif pace and now_s - self._taken_s.get(unit, now_s) > _QUIET_S:  # no event shows it
+            if tile.table.rounds_an_hour(now_unix_ms) != pace:
+                self._changed.add(unit)
 
     def _look_for_silence(self, tile: Tile, unheard_s: float, now_unix_ms: int) -> None:
         """Raise an alert for a shoe that is in play, and that no log has. A clock that is set is no
@@ -407,7 +417,8 @@ class Floor:
                     alerts = self._open_alerts.get(unit, ())
                     tile = Tile(tables[unit], self._with_log(unit), self._version, alerts)
                     self._tiles[unit] = tile
-                    self._needs[unit] = tile.need(now_unix_ms)
+                    pace = tile.table.rounds_an_hour(now_unix_ms)
+                    self._shown_as[unit] = tile.need(now_unix_ms), pace
             version, listeners = self._version, [*self._listeners]
         self._changed.clear()
         for callback in listeners:

@@ -370,6 +370,23 @@ def test_a_shoe_without_cards_in_play_may_be_in_store(store: Store) -> None:
     assert floor.alerts.all == []
 
 
+def test_the_pace_of_a_table_that_stands_still_goes_down(store: Store) -> None:
+    clocks = Clocks()
+    log = FirmwareLog()
+    log.set_clock(_NOW)
+    store.append("U1", stored(log.deal_shoe(shuffled_names(3, cut_from_end=390)).records))
+    clocks.wait(2)
+    floor = clocks.floor(store)
+    _all(floor)
+    tile = floor.tile("U1")
+    assert tile is not None and tile.table.rounds_an_hour(clocks.unix_ms) > 3
+    for _ in range(62):
+        clocks.wait(60)
+        _all(floor)
+        tile = floor.changed(0)[0]
+    assert floor.version > 1 and tile.table.rounds_an_hour(clocks.unix_ms) == 0
+
+
 def test_a_tile_changes_when_its_need_does_because_time_has_passed(store: Store) -> None:
     clocks = Clocks()
     store.append("U1", stored(FirmwareLog().load().draw("AC", "2H").records))
