@@ -39,7 +39,8 @@ class Alarms:
         self._store, self._desk, self._follower = store, desk, follower
         self._now_unix_ms, self._now_s = now_unix_ms, now_s
         self._seen = 0  # the newest note in `log`
-        self._opened_unix_ms: int | None = None  # when the desk was
+        self.opened_unix_ms: int | None = None
+        """When the desk was made; None without one."""
         self._due: deque[Alert] = deque()
         self._up_to: dict[str, int] = {}
         self._kept: dict[str, int] = {}
@@ -60,7 +61,7 @@ class Alarms:
             return None
         known = self._up_to.get(unit)
         if known is None:
-            opened = self._opened_unix_ms or self._now_unix_ms()
+            opened = self.opened_unix_ms or self._now_unix_ms()
             known = self._up_to[unit] = self._follower.received_before(unit, opened)
         return known
 
@@ -70,8 +71,8 @@ class Alarms:
         return bool(self._due)
 
     def put(self, alerts: Iterable[Alert]) -> None:
-        """Have alerts raised."""
-        self._due.extend(alerts)
+        """Have alerts raised, but those that were."""
+        self._due.extend(each for each in alerts if self.log.of(each.id) is None)
 
     def looked(self, unit: str, up_to: int) -> None:
         """Note that all alerts of a unit were put, up to this event."""
@@ -113,7 +114,7 @@ class Alarms:
         units = set()
         for note in self._desk.notes(self._seen):
             if note.kind == "desk_opened":
-                self._opened_unix_ms = note.unix_ms
+                self.opened_unix_ms = note.unix_ms
             units |= self._take(note)
             self._seen = note.number
         self._seen = max(self._seen, newest)  # those that cannot be read are passed over

@@ -12,11 +12,12 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 
-from sabot.desk.alerts import Alert, AlertLog, RaisedAlert
+from sabot.desk.alerts import AlertLog, RaisedAlert
 from sabot.desk.desk import Desk
 from sabot.errors import SabotError
 from sabot.floor.alarms import Alarms
 from sabot.floor.live_table import AlertLimits, LiveTable
+from sabot.floor.silence import silent_before, silent_now
 from sabot.floor.wall import Tile, context_of
 from sabot.log.derived import LARGEST
 from sabot.log.follow import Follower
@@ -280,6 +281,11 @@ class Floor:
             self._removed(unit)
             return
         self._alarms.put(live.alerts(now_unix_ms))
+        opened = self._alarms.opened_unix_ms
+        if opened is not None:
+            limit_ms = 1000 * self._limits.silent_s
+            silences = silent_before(self._store, self._follower, unit, opened, limit_ms)
+            self._alarms.put(silences)
         if up_to is not None and up_to + 1 < begin:
             self._earlier[unit] = self._look_earlier(unit, up_to, begin - 1)
         self._live[unit] = live
@@ -386,15 +392,7 @@ class Floor:
         if 0 <= now_unix_ms - since <= 1000 * limit_s or self._silent.get(unit) == since:
             return
         self._silent[unit] = since
-        table = tile.table
-        self._alarms.put(
-            [
-                Alert(
-                    f"{unit}/silent/{since}", unit, "silent", None, table.shoe, table.round,
-                    since, "a shoe of cards is in play, and no log has the shoe",
-                )
-            ]
-        )  # fmt: skip
+        self._alarms.put([silent_now(tile.table, since)])
 
     def _with_log(self, unit: str) -> int | None:
         noted = self._noted.get(unit)

@@ -3,6 +3,7 @@
 import json
 import random
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import cycle
@@ -353,6 +354,27 @@ def test_a_round_of_a_shoe_that_no_log_has_may_have_ended_in_time(store: Store, 
         clocks.wait(1)
         _all(floor)
     assert {each.split("/")[1] for each in _ids(desk)} == {"silent"}
+
+
+@pytest.mark.parametrize(("in_play", "away_s"), [(True, 3600), (True, 20), (False, 3600)])
+def test_a_silence_while_no_server_ran_is_raised_if_cards_were_in_play(
+    store: Store, desk: Desk, in_play: bool, away_s: int
+) -> None:
+    now = time.time_ns() // 1_000_000 + 60_000  # the log notes by the clock of its computer
+    unit = _Unit(store)
+    if not in_play:
+        unit.hand()
+        unit.log.draw("end")
+    unit.store()
+    assert (tile_of(store, "U1").table.state != "no_cards") == in_play
+    back = now + 1000 * away_s
+    for begin, end in ((now - 90_000, now), (back, back + 5000)):
+        store.keep_presence([Span("U1", begin, end, ATTACHED)])
+    _all(Clocks().floor(store, desk=desk))
+    silent = [each for each in _ids(desk) if "/silent/" in each]
+    assert silent == ([f"U1/silent/{now}"] if in_play and away_s > 30 else [])
+    _all(Clocks().floor(store, desk=desk))
+    assert [each for each in _ids(desk) if "/silent/" in each] == silent
 
 
 def test_an_alert_of_a_unit_without_a_clock_has_the_time_of_the_host(
