@@ -41,6 +41,7 @@ from sabot_hil.benchmarks.database import BATCH, measure_store
 from sabot_hil.benchmarks.device import CARD_EVENT
 from sabot_hil.benchmarks.floor.following import following
 from sabot_hil.benchmarks.floor.screens import screens
+from sabot_hil.benchmarks.floor.searching import searches
 from sabot_hil.benchmarks.journal import deal_and_count
 from sabot_hil.benchmarks.listing import measure_listing
 from sabot_hil.benchmarks.sealing import sealing_times_us
@@ -337,7 +338,7 @@ def main() -> None:
         codec_figures, reader_figures, generator, frame_figures, shoe_figures, heap_high_water,
         journal, database, verifier, listings,
         odds_of_the_largest_game, size_figures, signature_figures, sealing_figures, servicing,
-        following, screens, targets,
+        following, screens, searches, targets,
     )  # fmt: skip
     figures: list[Benchmark] = []
     for part in track(parts, "measuring", console=console, transient=True):

@@ -11,7 +11,7 @@ from host.tests.support.browser import NoBrowser
 from sabot.sim.process import environment, interpreter
 from sabot_hil.benchmarks import __main__ as bench
 from sabot_hil.benchmarks import emulation, listing, verifying
-from sabot_hil.benchmarks.floor import following, screens
+from sabot_hil.benchmarks.floor import following, screens, searching
 from sabot_hil.benchmarks.targets import rounds_per_min
 from sabot_hil.targets import TargetChoice
 
@@ -82,3 +82,9 @@ def test_the_heap_that_the_firmware_holds_is_measured(tmp_path: Path) -> None:
     )
     figures = dict(line.split() for line in done.stdout.splitlines())
     assert int(figures["modules"]) + int(figures["state"]) == int(figures["total"]) > 0
+
+
+@pytest.mark.slow
+def test_searches_are_measured() -> None:
+    done = searching.measure_searching(units=3, events=2000)
+    assert done.rounds > 0 and {"cards", "table time", "incident"} <= done.queries_ms.keys()

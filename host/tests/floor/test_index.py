@@ -15,12 +15,13 @@ import pytest
 from typer.testing import CliRunner
 
 from host.tests.support.families_log import evenings, keep_games
-from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
+from host.tests.support.helpers import FirmwareLog, event_bytes, new_log, shuffled_names, stored
 from sabot.audit import spans, workers
 from sabot.cli import app
 from sabot.floor.rounds import index as indexes
 from sabot.floor.rounds.index import RoundIndex
 from sabot.floor.rounds.search import Query
+from sabot.log.derived import LARGEST
 from sabot.log.presence import ATTACHED, Span
 from sabot.log.store import Store
 from sabot.reports.table_time import zone_of
@@ -198,6 +199,22 @@ def test_a_log_that_is_replaced_or_pruned_is_read_again(tmp_path: Path, rng: ran
         index.look()
         index.look()
         check(index, path)
+
+
+def test_numbers_and_times_that_no_column_holds_do_not_end_an_index(tmp_path: Path) -> None:
+    huge, records = (1 << 64) - 1, []
+    for kind, own in (("betting_open", {}), ("lid", {"open": True}), ("result", {"winner": "tie"})):
+        number = len(records) + 1
+        given = {"unix_ms": huge - 5 + number, "shoe": huge, "round": huge, **own}
+        records.append(event_bytes(kind, number, **given))
+    with new_log(tmp_path / "log.sqlite") as store:
+        store.append("U1", stored(records))
+        index = RoundIndex(store)
+        index.look()
+        assert index.progress.complete
+        for begin, end in ((None, None), (5, None), (None, LARGEST)):
+            index.rounds(Query(begin_unix_ms=begin, end_unix_ms=end), 10)
+            index.incidents(Query(begin_unix_ms=begin, end_unix_ms=end), 10)
 
 
 @pytest.mark.slow

@@ -1,1 +1,1 @@
-"""How a floor follows its log, and how its screens show it."""
+"""How a floor follows its log, how its screens show it, and how its rounds are searched."""

@@ -133,6 +133,9 @@ class RoundIndex:
                 self.look()
             except SabotError as error:
                 problem = str(error)
+            except Exception:
+                self._note(problem="the index has ended by a fault; start the server again")
+                raise
             self._note(problem=problem)
             took_s = self._now_s() - begin_s
             pause_s = max(_POLL_S, took_s * (1 / _SHARE - 1))

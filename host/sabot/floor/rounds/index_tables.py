@@ -4,9 +4,11 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sabot.floor.rounds.indexed_round import IndexedRound
 from sabot.floor.rounds.search import ANY, Query
+from sabot.log.derived import LARGEST
 from sabot.reports.incident import Incident
 
 _TABLES = f"""
@@ -15,7 +17,7 @@ CREATE TABLE rounds (
     unit INTEGER NOT NULL, place TEXT NOT NULL, low INTEGER, high INTEGER,
     {", ".join(f'"{name}"' for name in IndexedRound._fields)}, PRIMARY KEY (unit, first_event)
 ) WITHOUT ROWID;
-CREATE INDEX rounds_by_time ON rounds (high DESC, unit, first_event DESC);
+CREATE INDEX rounds_by_time ON rounds (high DESC, unit, first_event DESC, low);
 CREATE INDEX rounds_by_number ON rounds (unit, shoe, round);
 CREATE TABLE incidents (
     id INTEGER PRIMARY KEY, unit INTEGER NOT NULL, place TEXT NOT NULL, kind TEXT NOT NULL,
@@ -32,7 +34,6 @@ _INSERT = (
     " WHERE excluded.last_event >= last_event"
 )
 _SUITS = "[CDHS]"
-_FOREVER = (1 << 63) - 1
 
 TableAt = Callable[[int], str]
 """The table at which a unit stood when it recorded an event."""
@@ -65,6 +66,7 @@ class IndexTables:
         self._connection.executescript(_TABLES)
         self._incidents: dict[int, Incident] = {}
         self._next_incident = 1
+        self._longest_ms = 0  # from the earlier to the later time of any round
         self._lock = threading.Lock()
 
     def put_rounds(self, unit: str, rows: Iterable[IndexedRound], table_at: TableAt) -> None:
@@ -72,8 +74,12 @@ class IndexTables:
         with self._lock:
             id_ = self._id(unit)
             self._connection.execute("BEGIN")
-            made = ((id_, table_at(row.first_event), *_span_of(row), *row) for row in rows)
-            self._connection.executemany(_INSERT, made)
+            for row in rows:
+                row = IndexedRound(*map(_in_column, row))
+                low, high = _span_of(row)
+                place = table_at(row.first_event)
+                self._connection.execute(_INSERT, (id_, place, low, high, *row))
+                self._longest_ms = max(self._longest_ms, (high or 0) - (low or 0))
             self._connection.execute("COMMIT")
 
     def put_incidents(
@@ -87,12 +93,14 @@ class IndexTables:
             for each in incidents:
                 number, self._next_incident = self._next_incident, self._next_incident + 1
                 self._incidents[number] = each
-                over = None if each.unix_ms is None else each.unix_ms + (each.lasted_ms or 0)
+                begin = _in_column(each.unix_ms)
+                over = None if begin is None else _in_column(begin + (each.lasted_ms or 0))
                 self._connection.execute(
                     "INSERT INTO incidents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     (
-                        number, id_, table_of(each), each.kind, each.shoe, each.round,
-                        each.unix_ms, _FOREVER if each.stands and over is not None else over,
+                        number, id_, table_of(each), each.kind, _in_column(each.shoe),
+                        _in_column(each.round), begin,
+                        LARGEST if each.stands and over is not None else over,
                     ),
                 )  # fmt: skip
             self._connection.execute("COMMIT")
@@ -107,8 +115,8 @@ class IndexTables:
     def rounds(self, query: Query, most: int, skip: int = 0) -> tuple[list[FoundRound], int]:
         """The rounds that fit, the newest first: at most `most`, after the first `skip`; and how
         many fit in all."""
-        where, values = _of_rounds(query)
         with self._lock:
+            where, values = _of_rounds(query, self._longest_ms)
             (count,) = self._connection.execute(
                 f"SELECT count(*) FROM rounds r WHERE {where}", values
             ).fetchone()
@@ -179,6 +187,11 @@ class IndexTables:
         self._connection.execute("DELETE FROM incidents WHERE unit = ?", (unit_id,))
 
 
+def _in_column(value: Any) -> Any:
+    """A value as a column can have it: the shoe's clock and numbers may be larger."""
+    return min(value, LARGEST) if isinstance(value, int) else value
+
+
 def _span_of(row: IndexedRound) -> tuple[int | None, int | None]:
     times = [each for each in (row.started_unix_ms, row.ended_unix_ms) if each is not None]
     return (min(times), max(times)) if times else (None, None)
@@ -197,10 +210,12 @@ def _place(query: Query, name: str) -> tuple[list[str], list[object]]:
     return conditions, values
 
 
-def _of_rounds(query: Query) -> tuple[str, list[object]]:
+def _of_rounds(query: Query, longest_ms: int) -> tuple[str, list[object]]:
     conditions, values = _place(query, "r")
+    end = query.end_unix_ms
     for condition, value in (
-        ("r.low < ?", query.end_unix_ms),
+        ("r.low < ?", end),
+        ("r.high <= ?", None if end is None else min(end + longest_ms, LARGEST)),  # by the index
         ("r.high >= ?", query.begin_unix_ms),
         ("r.winner = ?", query.winner),
     ):
