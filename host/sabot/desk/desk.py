@@ -87,7 +87,7 @@ class Desk:
         chain_keys.add(keys_path, UNIT, first_key)  # before the notes: they need it for ever
         now = now_unix_ms()
         with store.writer as connection:
-            if connection.execute("SELECT 1 FROM desk_key").fetchone() is not None:
+            if tables.has_desk(connection):
                 raise DeskRefused(f"{store.path}: has a desk already; see `sabot users list`")
             chain = tables.begin(connection, first_key)
             tables.write(store.path, connection, now, CONSOLE, "desk_opened", {"chain": chain})

@@ -16,7 +16,7 @@ from sabot.errors import DatabaseUnusable
 from sabot.log import queries
 from sabot.log.log_file import WHEN_DAMAGED
 from sabot.log.store import Store
-from sabot_protocol.chain import EPOCH_RECORDS, Chain, chain_id
+from sabot_protocol.chain import EPOCH_RECORDS, KEY_SIZE, Chain, chain_id
 
 _CHUNK = 1000  # notes read at once
 
@@ -32,11 +32,17 @@ class User:
 
 
 def is_made(store: Store) -> bool:
-    """Whether the log has a desk."""
+    """Whether the log has a desk, also one of which a part was removed."""
     with store.reading() as connection:
-        if not queries.has_table(connection, "desk_key"):
-            return False
-        return connection.execute("SELECT 1 FROM desk_key").fetchone() is not None
+        return has_desk(connection)
+
+
+def has_desk(connection: sqlite3.Connection) -> bool:
+    """As `is_made`, as a transaction sees it."""
+    return queries.has_table(connection, "desk_key") and any(
+        connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None
+        for table in ("desk", "desk_key")
+    )
 
 
 def begin(connection: sqlite3.Connection, first_key: bytes) -> bytes:
@@ -60,9 +66,13 @@ def write(
     keys = connection.execute("SELECT number, secret FROM desk_key").fetchall()
     last = connection.execute("SELECT number, mac FROM desk ORDER BY number DESC LIMIT 1")
     last_number, mac = last.fetchone() or (0, b"")
-    if len(keys) != 1 or last_number + 1 != keys[0][0]:
-        raise DatabaseUnusable(f"{path}: notes of the desk are missing; {WHEN_DAMAGED}")
-    number, secret = int(keys[0][0]), bytes(keys[0][1])
+    number, secret = keys[0] if len(keys) == 1 else (0, b"")
+    usable = type(secret) is bytes and len(secret) == KEY_SIZE and type(mac) is bytes
+    if number != last_number + 1 or not usable:
+        raise DatabaseUnusable(
+            f"{path}: notes of the desk are missing, or their secret, as `sabot verify` shows; "
+            f"{WHEN_DAMAGED}"
+        )
     if kind == "desk_opened":
         mac = fields["chain"]
     record = Note(number, unix_ms, by, kind, fields).encode()

@@ -256,9 +256,24 @@ def test_what_two_programs_do_is_in_one_chain(desk: Desk, store: Store, tmp_path
     assert "@desk" not in found and [note.number for note in desk.notes()] == list(range(1, 25))
 
 
-def test_a_desk_whose_newest_note_was_removed_writes_no_other(desk: Desk, store: Store) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM desk WHERE number = 2",
+        "DELETE FROM desk",
+        "UPDATE desk_key SET number = 2",
+        "UPDATE desk_key SET number = 'x'",
+        "UPDATE desk_key SET secret = 1 << 60",
+        "UPDATE desk_key SET secret = x'00'",
+        "INSERT INTO desk_key SELECT * FROM desk_key",
+        "UPDATE desk SET mac = 7",
+    ],
+)
+def test_a_desk_that_lacks_its_newest_note_or_its_secret_writes_no_other(
+    desk: Desk, store: Store, change: str
+) -> None:
     with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
-        connection.execute("DELETE FROM desk WHERE number = 2")
+        connection.execute(change)
     with pytest.raises(DatabaseUnusable, match="notes of the desk are missing"):
         desk.raise_alert(ALERT)
 
@@ -312,3 +327,17 @@ def test_what_a_forger_puts_into_the_tables_is_no_fault_of_the_desk(
     desk.acknowledge(ALERT.id, "seen", by=ADA)
     clock.pass_s(60)
     assert desk.sign_in(ADA, PASSWORD, origin="")
+
+
+def test_a_desk_without_its_secret_is_listed_and_makes_no_second_one(
+    desk: Desk, store: Store, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        connection.execute("DELETE FROM desk_key")
+    again = Desk(store)
+    assert [user.name for user in again.users()] == [ADA]
+    assert kinds(again) == ["desk_opened", "user_made"]
+    with pytest.raises(DatabaseUnusable, match="notes of the desk are missing"):
+        again.sign_in(ADA, PASSWORD, origin="")
+    with pytest.raises(DeskRefused, match="has a desk already"):
+        Desk.make(store, tmp_path / "keys", BOB, PASSWORD)
