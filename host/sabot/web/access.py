@@ -15,7 +15,7 @@ from urllib.parse import quote
 import anyio
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
@@ -32,6 +32,7 @@ API = "/api/"
 """How paths begin whose answers are JSON."""
 
 _LONGEST_S = 30
+_MOST_WAITING = 100  # to sign in
 _SAFE = ("GET", "HEAD")
 _SESSION, _FORM = "sabot_session", "sabot_form"
 
@@ -94,6 +95,8 @@ class Guarded(Route):
         # Who signs in takes long, and many may at once: they cannot take all threads.
         signs_in = visit.user is None and request.method not in _SAFE
         threads: anyio.CapacityLimiter | None = request.app.state.sign_ins if signs_in else None
+        if threads is not None and threads.statistics().tasks_waiting >= _MOST_WAITING:
+            raise HTTPException(503, "too many people sign in at once; try again in a moment")
         try:
             with anyio.fail_after(_LONGEST_S):
                 return await anyio.to_thread.run_sync(
@@ -151,6 +154,13 @@ def _token_of(request: Request) -> tuple[str, bool]:
 
 async def _form_of(request: Request) -> Mapping[str, str]:
     """The fields that came. Raises HTTPException."""
+    try:
+        return await _form_in_time(request)
+    except ClientDisconnect:
+        raise HTTPException(400, "the connection ended before the request") from None
+
+
+async def _form_in_time(request: Request) -> Mapping[str, str]:
     with anyio.move_on_after(_LONGEST_S):
         if request.headers.get("content-type", "").startswith("application/json"):
             return _fields_of(await _json_of(request))

@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import resource
 import socket
 import ssl
 import threading
@@ -18,6 +19,7 @@ from sabot.web.feed import Feeds
 DEFAULT_PORT = 8700
 _BACKLOG = 512
 _MOST_CONNECTIONS = 1000
+_MOST_FILES = 4 * _MOST_CONNECTIONS
 _MOST_HEADER_BYTES = 16 * 1024
 _GRACE_S = 1
 _UNSENT_MS = 30_000
@@ -95,7 +97,7 @@ class Server:
             proxy_headers=False,
             server_header=False,
             backlog=_BACKLOG,
-            limit_concurrency=_MOST_CONNECTIONS,
+            limit_concurrency=_most_connections(),
             timeout_graceful_shutdown=_GRACE_S,
             h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
             ssl_context_factory=None if tls is None else lambda *_: tls,
@@ -140,6 +142,16 @@ class _Uvicorn(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.config.loaded_app.state.feeds.close()
         await super().shutdown(sockets)
+
+
+def _most_connections() -> int:
+    """How many connections there may be, so that files are left to read and write the log with.
+    Systems give a program 1,024 unless it asks for more."""
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= files < _MOST_FILES:
+        files = min(_MOST_FILES, most) if most >= 0 else _MOST_FILES
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
+    return _MOST_CONNECTIONS if files < 0 else min(_MOST_CONNECTIONS, files // 2)
 
 
 def _listening(address: Address) -> socket.socket:

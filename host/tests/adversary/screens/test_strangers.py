@@ -1,15 +1,20 @@
 """What visitors who have not signed in can do to a server, and to those who have."""
 
+import resource
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
-from host.tests.adversary.screens.server import PATIENCE_S, ask, serving
+from host.tests.adversary.screens.server import PATIENCE_S, ask, connect, serving
 from host.tests.support.screens import PASSWORD, Screens
 from sabot.desk import passwords
 from sabot.desk.desk import Desk
 from sabot.errors import DatabaseUnusable
+from sabot.web import connection
+from sabot.web import server as server_of_pages
 from sabot.web.headers import HEADERS
 
 _THREADS = 40  # that a server has for all handlers
@@ -45,6 +50,58 @@ def test_many_sign_ins_at_once_keep_no_one_from_the_pages(
         finally:
             done.set()
         assert {each.result() for each in asked} == {401}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: x\r\n",
+        b"GET /sign-in HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx",
+        b"POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx",
+    ],
+    ids=["nothing", "half a head", "a page and half a body", "half a form"],
+)
+def test_connections_that_wait_for_their_client_keep_no_one_away(
+    screens: Screens,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    begun: bytes,
+) -> None:
+    """Those that were closed to make room may take a moment to end."""
+    token = screens.desk.sign_in("surveillance", PASSWORD, origin="test")
+    most = 40
+    monkeypatch.setattr(server_of_pages, "_MOST_CONNECTIONS", most)
+    monkeypatch.setattr(connection, "HEAD_S", 10 * PATIENCE_S)  # they do not end by themselves
+    with serving(screens) as server, ExitStack() as ends:
+        feed = ends.enter_context(connect(server))
+        head = f"GET /api/live HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
+        feed.sendall(head.encode())
+        assert feed.recv(100).startswith(b"HTTP/1.1 200")
+        for _ in range(2 * most):
+            ends.enter_context(connect(server)).sendall(begun)
+        end_s = time.monotonic() + PATIENCE_S
+        while ask(server, "/api/tables", token)[0] != 200:
+            assert time.monotonic() < end_s
+        for _ in range(10):
+            assert ask(server, "/api/tables", token)[0] == 200
+        assert server.feeds.count == 1
+    assert not [each for each in caplog.records if each.exc_info]
+
+
+def test_a_server_leaves_files_to_the_log(
+    screens: Screens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a limit of files that is soon reached, it takes half as many connections, at most."""
+    limits = [(300, 300), (300, 100_000), (1024, resource.RLIM_INFINITY)]
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limit: asked.append(limit))
+    for limit in limits:
+        monkeypatch.setattr(resource, "getrlimit", lambda _, limit=limit: limit)
+        asked.append((server_of_pages._most_connections(), 0))
+    infinite = resource.RLIM_INFINITY
+    assert asked == [(300, 300), (150, 0), (4000, 100_000), (1000, 0), (4000, infinite), (1000, 0)]
 
 
 @pytest.mark.parametrize(
