@@ -40,6 +40,7 @@ from sabot_hil.benchmarks.cost_model import decision_us, shares
 from sabot_hil.benchmarks.database import BATCH, measure_store
 from sabot_hil.benchmarks.device import CARD_EVENT
 from sabot_hil.benchmarks.floor.following import following
+from sabot_hil.benchmarks.floor.noting import noting
 from sabot_hil.benchmarks.floor.screens import screens
 from sabot_hil.benchmarks.floor.searching import searches
 from sabot_hil.benchmarks.journal import deal_and_count
@@ -338,7 +339,7 @@ def main() -> None:
         codec_figures, reader_figures, generator, frame_figures, shoe_figures, heap_high_water,
         journal, database, verifier, listings,
         odds_of_the_largest_game, size_figures, signature_figures, sealing_figures, servicing,
-        following, screens, searches, targets,
+        following, noting, screens, searches, targets,
     )  # fmt: skip
     figures: list[Benchmark] = []
     for part in track(parts, "measuring", console=console, transient=True):
