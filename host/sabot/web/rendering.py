@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 
 from sabot.reports.incident import spaced
 from sabot.text import card_symbol, counted, printable
-from sabot.web.access import Visit, form_token, keep_form_secret
+from sabot.web.access import Visit, form_token
 from sabot.web.files import address_of
 
 NAVIGATION = (
@@ -74,7 +74,4 @@ def page(
         open_alerts=len(visit.services.floor.alerts.open) if visit.may("alerts") else 0,
         **(shown or {}),
     )
-    response = HTMLResponse(content, status)
-    if not visit.token:
-        keep_form_secret(response, visit.request)
-    return response
+    return HTMLResponse(content, status)

@@ -2,10 +2,12 @@
 
 import asyncio
 import ipaddress
+import logging
 import resource
 import socket
 import ssl
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,9 +82,16 @@ def certificate(chain: Path, private_key: Path | None) -> ssl.SSLContext:
 
 
 class Server:
-    """Serves an application at an address from `start` to `stop`. Raises CannotServe."""
+    """Serves an application at an address from `start` to `stop`. `report` gets each line of what
+    is said of a fault, by default nothing does. Raises CannotServe."""
 
-    def __init__(self, app: Starlette, address: Address, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        app: Starlette,
+        address: Address,
+        tls: ssl.SSLContext | None,
+        report: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._socket = _listening(address)
         scheme = "http" if tls is None else "https"
         port = self._socket.getsockname()[1]
@@ -103,6 +112,7 @@ class Server:
             ssl_context_factory=None if tls is None else lambda *_: tls,
         )
         self._server = _Uvicorn(config)
+        self._log = _Log(report)
         self._app = app
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
         self.failure: BaseException | None = None
@@ -116,6 +126,7 @@ class Server:
 
     def start(self) -> None:
         """Begin to serve."""
+        self._log.begin()
         self._thread.start()
 
     @property
@@ -128,6 +139,7 @@ class Server:
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
+        self._log.end()
 
     def _run(self) -> None:
         try:
@@ -152,6 +164,27 @@ def _most_connections() -> int:
         files = min(_MOST_FILES, most) if most >= 0 else _MOST_FILES
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
     return _MOST_CONNECTIONS if files < 0 else min(_MOST_CONNECTIONS, files // 2)
+
+
+class _Log(logging.Handler):
+    """Reports the errors that uvicorn logs, tracebacks of faults among them. Its warnings are of
+    requests that make no sense: anyone can send as many as they like."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._report = report
+        self._logger = logging.getLogger("uvicorn.error")
+
+    def begin(self) -> None:
+        self._logger.propagate = False
+        self._logger.addHandler(self)
+
+    def end(self) -> None:
+        self._logger.removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        for line in self.format(record).splitlines():
+            self._report(line)
 
 
 def _listening(address: Address) -> socket.socket:

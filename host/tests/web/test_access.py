@@ -6,7 +6,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from host.tests.support.screens import FACE_DOWN, ORIGIN, PASSWORD, Screens
+from sabot.desk.desk import Desk
 from sabot.desk.roles import ROLES
+from sabot.errors import DatabaseUnusable
 from sabot.text import card_symbol
 from sabot.web.headers import HEADERS
 
@@ -105,3 +107,49 @@ def test_a_board_user_comes_to_the_boards(screens: Screens) -> None:
     fields["form_token"] = _token_in(client.get("/sign-in").text)
     answer = client.post("/sign-in", data=fields, headers={"origin": ORIGIN})
     assert answer.headers["location"] == "/boards"
+
+
+def test_a_request_beside_it_leaves_the_sign_in_form_as_it_is(screens: Screens) -> None:
+    client = screens.visitor()
+    token = _token_in(client.get("/sign-in").text)
+    client.get("/nothing")
+    client.get("/")
+    fields = {"name": "floor", "password": PASSWORD, "form_token": token}
+    assert client.post("/sign-in", data=fields, headers={"origin": ORIGIN}).status_code == 303
+
+
+def test_a_request_that_is_too_large_is_refused(screens: Screens) -> None:
+    client = screens.visitor("floor")
+    answer = client.post("/sign-out", data={"form_token": "x" * 100_000})
+    assert answer.status_code == 413
+    uploaded = client.post("/sign-out", files={"form_token": b"x"})
+    assert uploaded.status_code == 400
+
+
+def test_an_error_of_the_log_names_no_file_to_a_stranger(
+    screens: Screens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise DatabaseUnusable("/srv/secret.sqlite: damaged")
+
+    monkeypatch.setattr(Desk, "sign_in", fails)
+    monkeypatch.setattr(Desk, "users", fails)
+    answer = screens.visitor().post("/api/session", json={"name": "floor", "password": PASSWORD})
+    assert answer.status_code == 503 and "secret" not in answer.text
+    monkeypatch.undo()
+    client = screens.visitor("administrator")
+    monkeypatch.setattr(Desk, "users", fails)
+    assert "/srv/secret.sqlite: damaged" in client.get("/users").text
+
+
+def test_a_fault_of_the_server_is_a_page_without_its_traceback(
+    screens: Screens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    client = screens.visitor("administrator")
+    monkeypatch.setattr(Desk, "users", fails)
+    answer = client.get("/users")
+    assert answer.status_code == 500 and HEADERS.items() <= dict(answer.headers).items()
+    assert "RuntimeError" not in answer.text and "a fault" not in answer.text

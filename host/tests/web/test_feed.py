@@ -13,6 +13,7 @@ import pytest
 
 from host.tests.support.helpers import FirmwareLog, stored
 from host.tests.support.screens import BACCARAT, MIDI, PASSWORD, Screens
+from sabot.desk.desk import Desk
 from sabot.web import connection, feed
 from sabot.web.app import make_app
 from sabot.web.server import Address, Server
@@ -219,3 +220,27 @@ def test_boards_cannot_take_all_the_feeds(
         assert other.get("/board/2/live").status_code == 503
         with _reading(_client(server, screens), "/live") as wall:
             assert wall.next_with("tiles")
+
+
+def test_a_fault_is_reported_line_by_line_and_nonsense_is_not(
+    screens: Screens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    reported: list[str] = []
+    app = make_app(screens.app.state.services)
+    server = Server(app, Address("127.0.0.1", 0), None, reported.append)
+    server.start()
+    client = _client(server, screens, "administrator")
+    monkeypatch.setattr(Desk, "users", fails)
+    try:
+        host, port = server.url.removeprefix("http://").strip("/").split(":")
+        with socket.create_connection((host, int(port)), timeout=_PATIENCE_S) as nonsense:
+            nonsense.sendall(b"nonsense\r\n\r\n")
+            assert b"400" in nonsense.recv(1000)
+        assert not reported
+        assert client.get("/users").status_code == 500
+    finally:
+        server.stop()
+    assert reported[-1] == "RuntimeError: a fault"

@@ -148,7 +148,7 @@ def serving(
         store, floor, desk, index, at_hand.zone, at_hand.keys, at_hand.operator, at_hand.captures,
         Prover(at_hand.keys),
     )  # fmt: skip
-    server = Server(make_app(services), address, tls)
+    server = Server(make_app(services), address, tls, problems.print)
     with floor, index:
         server.start()
         try:

@@ -1,5 +1,6 @@
 """Signing in and out."""
 
+from collections.abc import Mapping
 from math import ceil
 
 from starlette.responses import RedirectResponse, Response
@@ -7,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from sabot.desk.roles import may
 from sabot.desk.tables import User
 from sabot.errors import TooManyTries, WrongPassword
-from sabot.web.access import PUBLIC, SIGNED_IN, Guarded, Visit, let_in, let_out
+from sabot.web.access import PUBLIC, SIGNED_IN, Guarded, Visit, keep_form_secret, let_in, let_out
 from sabot.web.rendering import page
 
 
@@ -15,7 +16,13 @@ def _form(visit: Visit) -> Response:
     then = _local(visit.request.query_params.get("then", "/"))
     if visit.user is not None:
         return RedirectResponse(_first_page(then, visit.user), 303)
-    return page(visit, "sign_in.html", {"then": then, "name": "", "problem": ""})
+    return _page(visit, {"then": then, "name": "", "problem": ""})
+
+
+def _page(visit: Visit, shown: Mapping[str, str], status: int = 200) -> Response:
+    response = page(visit, "sign_in.html", shown, status=status)
+    keep_form_secret(response, visit.request)
+    return response
 
 
 def _sign_in(visit: Visit) -> Response:
@@ -27,12 +34,12 @@ def _sign_in(visit: Visit) -> Response:
         )
     except TooManyTries as error:
         problem = f"Too many tries. Wait {ceil(error.wait_s)} seconds."
-        response = page(visit, "sign_in.html", shown | {"problem": problem}, status=429)
+        response = _page(visit, shown | {"problem": problem}, 429)
         response.headers["retry-after"] = str(ceil(error.wait_s))
         return response
     except WrongPassword:
         problem = "The name or the password is wrong."
-        return page(visit, "sign_in.html", shown | {"problem": problem}, status=401)
+        return _page(visit, shown | {"problem": problem}, 401)
     user = visit.services.desk.user_of(token)
     done = RedirectResponse(_first_page(then, user), 303)
     let_in(done, visit.request, token)

@@ -68,9 +68,11 @@ function duration(ms) {
 listen((changed) => {
   ahead = changed.now - Date.now();
   if (changed.alerts) showAlerts(changed.alerts);
-  if (changed.parts) showParts(changed.parts);
+  if (changed.parts) {
+    showParts(changed.parts);
+    showTimes();
+  }
   document.dispatchEvent(new CustomEvent("changed", { detail: changed }));
-  showTimes();
 });
 showTimes();
 setInterval(showTimes, 1000);
