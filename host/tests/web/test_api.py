@@ -4,6 +4,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from host.tests.support.openapi import check
 from host.tests.support.screens import BACCARAT, BOXES, HANDS, MIDI, PASSWORD, STOPPED, Screens
 from sabot.web.api.routes import DESCRIPTION
 from sabot.web.app import ROUTES
@@ -20,39 +21,12 @@ def _client(screens: Screens, role: str) -> TestClient:
     return client
 
 
-def _check(value: Any, schema: Any, where: str = "") -> None:
-    """Assert that a value fits a schema of those parts of JSON schema that the description has."""
-    if "anyOf" in schema:
-        is_null = value is None
-        schema = next(each for each in schema["anyOf"] if (each == {"type": "null"}) == is_null)
-    if "$ref" in schema:
-        name = schema["$ref"].removeprefix("#/components/schemas/")
-        schema = DESCRIPTION["components"]["schemas"][name]
-    if "enum" in schema:
-        assert value in schema["enum"], where
-        return
-    types = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
-    wanted = types.get(schema["type"], type(None))
-    assert type(value) is wanted, f"{where}: {value!r}"
-    if wanted is list:
-        for each in value:
-            _check(each, schema["items"], f"{where}[]")
-    if wanted is dict:
-        known = schema.get("properties", {})
-        assert set(schema.get("required", ())) <= value.keys(), where
-        for name, each in value.items():
-            more = schema.get("additionalProperties", {})
-            assert name in known or more is not False, f"{where}.{name}"
-            if name in known or more:
-                _check(each, known.get(name, more), f"{where}.{name}")
-
-
 def _answer(client: TestClient, path: str, described: str = "") -> Any:
     answer = client.get(path)
     assert answer.status_code == 200, answer.text
     operation = DESCRIPTION["paths"][described or path]["get"]
     schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
-    _check(answer.json(), schema, path)
+    check(answer.json(), schema, path)
     return answer.json()
 
 

@@ -12,9 +12,11 @@ import httpx2 as httpx
 import pytest
 
 from host.tests.support.helpers import FirmwareLog, stored
+from host.tests.support.openapi import check
 from host.tests.support.screens import BACCARAT, MIDI, PASSWORD, Screens
 from sabot.desk.desk import Desk
 from sabot.web import connection, feed
+from sabot.web.api.routes import DESCRIPTION
 from sabot.web.app import make_app
 from sabot.web.server import Address, Server
 
@@ -124,7 +126,7 @@ def test_a_table_gets_only_the_parts_that_look_different(screens: Screens, serve
     _something_happens(screens, "NEW-3")
     with _reading(client, "/live/SHOE-1") as reader:
         assert set(reader.next_with("parts")["parts"]) == {
-            "part-state", "part-now", "part-roads", "part-rounds", "part-cards",
+            "part-state", "part-alerts", "part-now", "part-roads", "part-rounds", "part-cards",
         }  # fmt: skip
 
 
@@ -244,3 +246,18 @@ def test_a_fault_is_reported_line_by_line_and_nonsense_is_not(
     finally:
         server.stop()
     assert reported[-1] == "RuntimeError: a fault"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [("/api/live", "tables"), ("/api/alerts/live", "open_alerts")]
+)
+def test_streams_of_the_api_are_as_described(
+    screens: Screens, server: Server, path: str, name: str
+) -> None:
+    operation = DESCRIPTION["paths"][path]["get"]
+    schema = operation["responses"]["200"]["content"]["text/event-stream"]["schema"]
+    with _reading(_client(server, screens), path) as reader:
+        _something_happens(screens, f"NEW-{name}")
+        event = reader.next_with(name)
+        check(event, schema, path)
+        assert name in event

@@ -43,6 +43,7 @@ _ALLOWED = {
     "GET /api/session": "bfsta",
     "DELETE /api/session": "bfsta",
     "GET /api/alerts": "fst",
+    "GET /api/alerts/live": "fst",
     "POST /api/alerts/acknowledge": "fs",
     "GET /api/users": "a",
     "POST /api/users": "a",

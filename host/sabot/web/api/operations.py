@@ -47,6 +47,18 @@ def record(**properties: Schema) -> Schema:
     }
 
 
+def event(**properties: Schema) -> Schema:
+    """The schema of an event of a stream. Besides what changed it may say how many alerts are open;
+    one with the time alone shows that the connection lasts."""
+    alerts = record(open=NUMBER, newest=NUMBER)
+    return {
+        "type": "object",
+        "properties": {**properties, "alerts": alerts, "now": NUMBER},
+        "required": ["now"],
+        "additionalProperties": False,
+    }
+
+
 def named(name: str) -> Schema:
     """A reference to one of the schemas of the description."""
     return {"$ref": f"#/components/schemas/{name}"}

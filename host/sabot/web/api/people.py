@@ -5,10 +5,12 @@ from math import ceil
 from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from sabot.desk.alerts import RaisedAlert
 from sabot.desk.roles import ROLES
 from sabot.errors import DeskRefused, TooManyTries, WrongPassword
+from sabot.floor.live import Floor
 from sabot.web.access import PUBLIC, SIGNED_IN, Visit
 from sabot.web.api.operations import (
     FLAG,
@@ -16,13 +18,16 @@ from sabot.web.api.operations import (
     TEXT,
     Operation,
     Schema,
+    event,
     list_of,
     named,
     optional,
     record,
 )
+from sabot.web.feed import FeedResponse
 from sabot.web.pages.alerts import wait_until_seen
 from sabot.web.pages.views import notes_before
+from sabot.web.sources import Changed
 
 _USER: dict[str, Schema] = {"name": TEXT, "role": {"enum": list(ROLES)}}
 _DONE = record(done=FLAG)
@@ -73,6 +78,28 @@ def _alerts(visit: Visit) -> Mapping[str, Any]:
     alerts = visit.services.floor.alerts
     wanted = alerts.all if visit.request.query_params.get("all") == "yes" else alerts.open
     return {"alerts": [_alert_json(raised) for raised in wanted]}
+
+
+def _alerts_live(visit: Visit) -> Response:
+    return FeedResponse(visit, _OpenAlerts(visit.services.floor))
+
+
+class _OpenAlerts:
+    """The open alerts, whenever one is raised or acknowledged."""
+
+    def __init__(self, floor: Floor) -> None:
+        self._floor = floor
+        self._newest: int | None = None
+
+    def due(self) -> bool:
+        """As `Source`."""
+        return self._floor.alerts.newest != self._newest
+
+    def since(self, version: int | None) -> tuple[int, Changed]:
+        """As `Source`."""
+        now, alerts = self._floor.version, self._floor.alerts
+        self._newest = alerts.newest
+        return now, {"open_alerts": [_alert_json(raised) for raised in alerts.open]}
 
 
 def _alert_json(raised: RaisedAlert) -> dict[str, Any]:
@@ -178,6 +205,15 @@ OPERATIONS = [
         "The open alerts, the newest first",
         record(alerts=list_of(named("Alert"))),
         query={"all": "yes: the acknowledged ones too"},
+    ),
+    Operation(
+        "GET",
+        "/api/alerts/live",
+        _alerts_live,
+        "alerts",
+        "The open alerts at first, and whenever one is raised or acknowledged",
+        event(open_alerts=list_of(named("Alert"))),
+        stream=True,
     ),
     Operation(
         "POST",

@@ -20,6 +20,7 @@ from sabot.web.api.operations import (
     TEXT,
     Operation,
     Schema,
+    event,
     list_of,
     named,
     optional,
@@ -79,13 +80,7 @@ SCHEMAS: dict[str, Schema] = {
         roads=named("Roads"),
         counts=optional(named("Counts")),
     ),
-    "Change": record(
-        now=NUMBER,
-        tables=list_of(named("Tile")),
-        units=list_of(TEXT),
-        all=FLAG,
-        problem=TEXT,
-    ),
+    "Change": event(tables=list_of(named("Tile")), units=list_of(TEXT), all=FLAG, problem=TEXT),
 }
 
 

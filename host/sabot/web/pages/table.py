@@ -84,9 +84,10 @@ def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
         "linked": visit.may("round"),
         "dealt": counts_of(visit, tile),
         "ranks": _RANKS,
+        "open_alerts": tile.open_alerts if visit.may("alerts") else (),
         "time_of": lambda unix_ms: _time_of(unix_ms, visit),
     }
-    names = ("state", "now", "roads", "rounds", "cards")
+    names = ("state", "alerts", "now", "roads", "rounds", "cards")
     return {f"part-{name}": html_of(f"table/{name}.html", **shown) for name in names}
 
 
