@@ -3,6 +3,7 @@ look through what `sabot rounds` and `sabot incidents` list finds."""
 
 import json
 import random
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from host.tests.floor.test_index import hands_of, listed
 from host.tests.support.families_log import evenings, keep_games
 from host.tests.support.helpers import new_log, stored
+from host.tests.support.pages import DOCS
 from sabot.floor.rounds.index import RoundIndex
 from sabot.floor.rounds.search import ANY, Query
 from sabot.floor.rounds.search_line import BadSearch, Known, read_fields, read_line
@@ -312,3 +314,12 @@ def test_a_time_span_has_the_rounds_that_the_command_lists_for_it(
 def test_every_outcome_has_a_title_and_is_understood_by_its_name() -> None:
     for name, outcome in OUTCOMES.items():
         assert outcome.title and _read(name.replace("_", " ")).outcomes in ((name,), ())
+
+
+def test_what_the_page_on_the_screens_says_can_be_typed_is_understood() -> None:
+    section = (DOCS / "screens.md").read_text().partition("## Search")[2].partition("A day of")[0]
+    examples = [each for line in section.splitlines() if line.startswith("| ")
+                for each in re.findall("`([^`]+)`", line.split("|")[2])]  # fmt: skip
+    assert len(examples) > 25
+    for each in examples:
+        assert _read(each) != Query(), each
