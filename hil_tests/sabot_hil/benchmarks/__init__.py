@@ -1,13 +1,14 @@
-"""Benchmarks: `make bench`. Figures with units, each with a value to compare it with."""
+"""Benchmarks: `make bench`. Figures with units, each with a value to compare it with.
 
-from dataclasses import dataclass
+MicroPython imports this too, for those that run in it: it has no dataclasses.
+"""
 
 
-@dataclass(frozen=True, slots=True)
 class Benchmark:
     """One measured figure."""
 
-    name: str
-    value: float
-    unit: str
-    against: str
+    def __init__(self, name: str, value: float, unit: str, against: str) -> None:
+        self.name = name
+        self.value = value
+        self.unit = unit
+        self.against = against

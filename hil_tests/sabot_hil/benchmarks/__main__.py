@@ -8,7 +8,6 @@ import tempfile
 import time
 import tty
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import cbor2
@@ -355,7 +354,7 @@ def main() -> None:
     console.print(table)
     out = _ROOT / "build" / "bench.json"
     out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps([asdict(figure) for figure in figures], indent=1) + "\n")
+    out.write_text(json.dumps([vars(figure) for figure in figures], indent=1) + "\n")
     console.print(f"Written to {out.relative_to(_ROOT)}.")
 
 
