@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from sabot.desk import passwords, tables
 from sabot.desk.alerts import Alert, AlertLog
-from sabot.desk.notes import CONSOLE, LONGEST_NAME, LONGEST_TEXT, SERVER, UNIT, Note
+from sabot.desk.notes import CONSOLE, LONGEST_NAME, LONGEST_TEXT, SERVER, UNIT, Note, fitted
 from sabot.desk.roles import ROLES
 from sabot.desk.tables import User
 from sabot.desk.tries import Tries
@@ -207,12 +207,10 @@ class Desk:
 
     def raise_alert(self, alert: Alert) -> bool:
         """Note an alert; return whether it is new: one with the same id is raised once only."""
-        fields = alert.as_fields() | {
-            "detail": printable(shortened(alert.detail, LONGEST_TEXT // 2))
-        }
+        fields = fitted(alert.as_fields())
         with self._writing() as connection, self._lock:
             self._catch_up(connection)
-            if self._alerts.of(alert.id) is not None:
+            if self._alerts.of(fields["id"]) is not None:
                 return False
             self._write(connection, SERVER, "alert", fields)
         return True
@@ -285,7 +283,8 @@ class Desk:
     def _write(
         self, connection: sqlite3.Connection, by: str, kind: str, fields: Mapping[str, Any]
     ) -> None:
-        tables.write(self._store.path, connection, self._now_unix_ms(), by, kind, fields)
+        now = self._now_unix_ms()
+        tables.write(self._store.path, connection, now, by, kind, fitted(fields))
 
 
 def _add_user(

@@ -11,7 +11,7 @@ from typing import Any
 
 import cbor2
 
-from sabot.text import printable
+from sabot.text import printable, shortened
 
 MOST_BYTES = 4096
 """Of a record."""
@@ -63,6 +63,21 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
 """The fields of each kind of note, and their types."""
 
 _LARGEST = (1 << 63) - 1
+
+
+_LONGEST_OTHER = 200  # characters of a text that is not a remark
+
+
+def fitted(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a note as a note can have them: a unit or a log may have any text and number."""
+    fits = dict(fields)
+    for name, value in fields.items():
+        if isinstance(value, str):
+            most = LONGEST_TEXT if name == "remark" else _LONGEST_OTHER
+            fits[name] = shortened(printable(value), most)
+        elif isinstance(value, int):
+            fits[name] = min(max(value, 0), _LARGEST)
+    return fits
 
 
 class NoteUnusable(ValueError):

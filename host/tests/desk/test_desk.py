@@ -341,3 +341,18 @@ def test_a_desk_without_its_secret_is_listed_and_makes_no_second_one(
         again.sign_in(ADA, PASSWORD, origin="")
     with pytest.raises(DeskRefused, match="has a desk already"):
         Desk.make(store, tmp_path / "keys", BOB, PASSWORD)
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J" * 90, "\ud800", "\u202e" * 999, "x" * 9999, "♥" * 999])
+def test_an_alert_of_a_hostile_unit_is_raised_once_as_far_as_it_can_be_written(
+    desk: Desk, text: str
+) -> None:
+    """Its log may be forged: a unit can have any name there, and an event any number."""
+    alert = Alert(text, text, text, 1 << 64, -1, 1 << 70, -5, text)
+    assert desk.raise_alert(alert) and not desk.raise_alert(alert)
+    desk.opened_round(text, 1 << 64, -1, by=ADA)
+    desk.exported(text, 1 << 64, -1, what="bundle", sha256=bytes(32), by=ADA)
+    raised, *_ = list(desk.notes(2))
+    assert raised.fields["detail"].isprintable() and raised.fields["event"] == (1 << 63) - 1
+    desk.acknowledge(raised.fields["id"], "seen", by=ADA)
+    assert kinds(desk, 2) == ["alert", "round_opened", "exported", "acknowledged"]
