@@ -97,6 +97,11 @@ class RoundIndex:
         """All tables at which units stood, sorted."""
         return sorted({name for each in [*self._units.values()] for name in each.tables.names})
 
+    def tables_of(self, unit: str) -> Tables | None:
+        """At which tables a unit stood; None if it has not been read yet."""
+        known = self._units.get(unit)
+        return None if known is None else known.tables
+
     def units(self) -> list[str]:
         """All units that are in the index, sorted."""
         return sorted([*self._units])

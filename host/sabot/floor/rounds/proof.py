@@ -175,12 +175,14 @@ def of_document(store: Store, sha256: bytes | None) -> Proof:
 
 
 def _chain_before(store: Store, unit: str, number: int) -> bytes:
-    """The id of the audit chain in which event `number` is."""
-    for each in context.context_before(store, unit, number + 1, ("boot",)):
-        event = _event_in(each.record)
-        if isinstance(event, BootEvent):
-            return event.chain
-    return b""
+    """The id of the audit chain in which event `number` is: from the last start before it."""
+    boots = Filter(unit, kinds=("boot",), last=number, newest_first=True)
+    events = (_event_in(row.data) for row in store.rows(boots))
+    started = next((each for each in events if isinstance(each, BootEvent)), None)
+    for each in context.kept_of_removed(store, unit) if started is None else ():
+        if isinstance(each, BootEvent) and each.number <= number:
+            started = each
+    return b"" if started is None else started.chain
 
 
 def _loaded_before(store: Store, unit: str, shoe: int, first: int) -> int:

@@ -98,7 +98,7 @@ class Sources:
     """From what rounds are shown."""
 
     store: Store
-    index: RoundIndex | None
+    index: RoundIndex
     prover: Prover
     zone: tzinfo
     captures: Path | None = None
@@ -156,7 +156,7 @@ class Sources:
         whole = ended and dealt is not None and not dealt.sealed
         return RoundView(
             unit=unit,
-            table=Tables(self.store, unit).at(first),
+            table=(self.index.tables_of(unit) or Tables(self.store, unit)).at(first),
             shoe=place[0],
             round=place[1],
             first_event=first,
@@ -243,8 +243,6 @@ class Sources:
             return None
 
     def _incidents(self, unit: str, place: tuple[int, int], first: int) -> list[Incident]:
-        if self.index is None:
-            return []
         shoe, round_ = place
         found, _ = self.index.incidents(Query(unit=unit, shoe=shoe, round=round_), _MOST_EVENTS)
         _, after = self.index.beside(unit, first)
