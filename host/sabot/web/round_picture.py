@@ -15,6 +15,7 @@ from sabot.reports import svg
 from sabot.reports.svg import ShownCard
 
 _MOST = 21
+_NATURAL = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def _side(name: str, dealt: Dealt | None, view: RoundView) -> ShownHand:
             shown += [ShownCard(svg.FACE_DOWN, position.endswith("_3"))] * count
     total: int | None = getattr(dealt, f"{name}_total")
     won = dealt.winner == name
-    note = "natural" if won and dealt.natural and len(held) == 2 else ""
+    natural = len(held) == 2 and total is not None and total >= _NATURAL
+    note = "natural" if natural else ""
     return ShownHand(title, name, _hand(title, shown), _text(total), note, won)
 
 

@@ -371,6 +371,16 @@ def test_decisions_have_the_rule_that_made_them(tmp_path: Path) -> None:
     assert by_who["Banker"].clause.startswith("Washington, items 9 and 10")
 
 
+def test_after_a_natural_of_one_hand_the_other_stands_for_that_reason(tmp_path: Path) -> None:
+    log = FirmwareLog().load().draw("AC", "2H", "next", "2C", "4H", "7H", "7D")
+    with new_log(tmp_path / "log.sqlite") as store:
+        store.append("U1", stored(log.records))
+        view = _view(store, "U1", 1, 1)
+    banker = next(each for each in view.decisions if each.who == "Banker")
+    assert banker.what == "stands on 1"
+    assert banker.why == "the Player has a natural: neither hand draws"
+
+
 def test_the_rule_card_is_that_of_the_document_in_force(log: Path) -> None:
     with Store(log) as store:
         view = _view(store, "PA", 1, 1)

@@ -1,6 +1,6 @@
 """Why each thing was done in a round: the decisions, each with the rule that made it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sabot.audit.play.rules import total as total_of_baccarat
@@ -28,6 +28,7 @@ from sabot_protocol import cards
 from sabot_protocol.blackjack import BlackjackGame
 from sabot_protocol.games import FamilyGame, Game
 
+_NATURAL = "natural"
 _UNKNOWN = "the log does not have the game document, so that the rule cannot be shown"
 
 
@@ -81,6 +82,9 @@ def verdicts(dealt: Round, game: Game) -> list[WagerVerdict]:
 
 def _decisions(events: list[Event], game: FamilyGame | None) -> Iterator[Decision]:
     third: int | None = None  # the Player's third card
+    naturals = [
+        each.hand for each in events if isinstance(each, DecisionEvent) and each.action == _NATURAL
+    ]
     for event in events:
         if isinstance(event, CardEvent) and event.position == "player_3":
             third = event.card
@@ -88,7 +92,7 @@ def _decisions(events: list[Event], game: FamilyGame | None) -> Iterator[Decisio
             by = "pressed the button" if event.by == "button" else "drew the first card"
             yield Decision(event.number, "Dealer", "no more bets", f"the dealer {by}")
         elif isinstance(event, DecisionEvent):
-            yield _of_baccarat(event, third, game)
+            yield _of_baccarat(event, third, naturals, game)
         elif isinstance(event, PlayEvent):
             total = f"soft {event.total}" if event.soft else f"{event.total}"
             who = f"Box {event.box} hand {event.hand}"
@@ -110,15 +114,19 @@ def _decisions(events: list[Event], game: FamilyGame | None) -> Iterator[Decisio
             )  # fmt: skip
 
 
-def _of_baccarat(event: DecisionEvent, third: int | None, game: FamilyGame | None) -> Decision:
+def _of_baccarat(
+    event: DecisionEvent, third: int | None, naturals: Sequence[str], game: FamilyGame | None
+) -> Decision:
     who, what = event.hand.capitalize(), f"{event.action} on {event.total}"
     if not isinstance(game, Game):
         return Decision(event.number, who, what, _UNKNOWN)
     clause = _clause(game)
-    if event.action == "natural":
+    if event.action == _NATURAL:
         why = "8 or 9 with two cards is a natural: neither hand draws"
         return Decision(event.number, who, f"has a natural {event.total}", why, clause)
-    if event.hand == "player":
+    if naturals:
+        why = f"the {naturals[0].capitalize()} has a natural: neither hand draws"
+    elif event.hand == "player":
         why = f"the Player draws on {points(list(game.player_draws))}, and stands on 6 and 7"
     elif third is None:
         why = (

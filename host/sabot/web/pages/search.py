@@ -26,6 +26,7 @@ FIELDS = (
 """The fields of a search, by the name in its address."""
 AT_ONCE = 50
 _MOST_SKIPPED = 1_000_000
+_ORDINARY = ("wins", "loses", "pushes")  # hands of nearly every round of blackjack
 _MOST_CARDS = 30  # of a round in a list
 
 
@@ -84,7 +85,7 @@ def _row(found: FoundRound, kinds: list[str]) -> dict[str, Any]:
         if left > 0:
             hands.append((name, [Card(card) for card in cards]))
         left -= len(cards)
-    chips = [each for each in row.outcomes.split() if each != row.winner]
+    chips = [each for each in row.outcomes.split() if each in OUTCOMES and each not in _ORDINARY]
     return {"found": found, "row": row, "hands": hands, "more": left < 0, "chips": chips,
             "kinds": kinds}  # fmt: skip
 
