@@ -3,21 +3,27 @@
 import resource
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
+from starlette.requests import Request
 
 from host.tests.adversary.screens.server import PATIENCE_S, ask, connect, serving
 from host.tests.support.screens import PASSWORD, Screens
 from sabot.desk import passwords
 from sabot.desk.desk import Desk
 from sabot.errors import DatabaseUnusable
-from sabot.web import connection
+from sabot.web import access, connection
 from sabot.web import server as server_of_pages
 from sabot.web.headers import HEADERS
 
 _THREADS = 40  # that a server has for all handlers
+_HALF_A_FORM = (
+    b"POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\n\r\nx"
+)
 
 
 @pytest.mark.slow
@@ -59,7 +65,7 @@ def test_many_sign_ins_at_once_keep_no_one_from_the_pages(
         b"",
         b"GET / HTTP/1.1\r\nHost: x\r\n",
         b"GET /sign-in HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx",
-        b"POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx",
+        _HALF_A_FORM,
     ],
     ids=["nothing", "half a head", "a page and half a body", "half a form"],
 )
@@ -87,6 +93,26 @@ def test_connections_that_wait_for_their_client_keep_no_one_away(
         for _ in range(10):
             assert ask(server, "/api/tables", token)[0] == 200
         assert server.feeds.count == 1
+
+
+@pytest.mark.slow
+def test_a_form_that_breaks_off_is_not_a_fault_of_the_server(
+    screens: Screens, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or strangers would fill the terminal, or the file, with tracebacks."""
+    ended, form_of = threading.Event(), access._form_of
+
+    async def noted(request: Request) -> Mapping[str, str]:
+        try:
+            return await form_of(request)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(access, "_form_of", noted)
+    with serving(screens) as server:
+        with connect(server) as begun:
+            begun.sendall(_HALF_A_FORM)
+        assert ended.wait(PATIENCE_S)
     assert not [each for each in caplog.records if each.exc_info]
 
 
