@@ -40,7 +40,8 @@ class DealtCards:
 
 
 def dealt_cards(store: Store, unit: str, shoe: int) -> DealtCards:
-    """Return what came out of a shoe of cards so far."""
+    """Return what came out of a shoe of cards so far: of the last one of this number, because a
+    unit that lost its memory counts from 1 again."""
     events = list(_readable(store, Filter(unit, shoe=shoe, kinds=_KINDS)))
     hidden = hidden_round(store, unit)  # now: a round that begins later is not in `events`
     counts: Counter[str] = Counter()
@@ -51,7 +52,8 @@ def dealt_cards(store: Store, unit: str, shoe: int) -> DealtCards:
         counts.update(cards.name_of(card.card) for card in opened)
         face_down -= len(opened)
         if isinstance(event, ShoeLoadedEvent):
-            decks = event.decks
+            counts.clear()
+            face_down, decks, ended = 0, event.decks, False
         elif isinstance(event, CompositionEvent):
             ended = True
         elif isinstance(event, SealedCardEvent):

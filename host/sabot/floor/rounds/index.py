@@ -295,7 +295,6 @@ class _Reading:
         self._units = units
         self._spans = spans
         self._read: dict[tuple[str, Span], SpanRead] = {}
-        self._hidden: dict[str, tuple[int, int] | None] = {}
         self._tables: dict[str, Tables] = {}
 
     def add(self, unit: str, span: Span | None, read: _Read) -> None:
@@ -323,9 +322,8 @@ class _Reading:
 
     def _show(self, unit: str, rounds: Iterable[IndexedRound]) -> None:
         """Show rounds of a unit whose other spans are still read."""
-        if unit not in self._hidden:
-            self._hidden[unit] = hidden_round(self._store, unit)
+        if unit not in self._tables:
             self._tables[unit] = Tables(self._store, unit)
-        hidden = self._hidden[unit]
+        hidden = hidden_round(self._store, unit)  # each time: the log goes on
         shown = [each for each in rounds if (each.shoe, each.round) != hidden]
         self._found.put_rounds(unit, shown, self._tables[unit].at)

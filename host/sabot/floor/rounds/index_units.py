@@ -59,7 +59,7 @@ def read_unit(
 ) -> tuple[UnitState, list[IndexedRound]]:
     """Read all records of a unit in one pass; return its state, and its rounds. `count` gets the
     number of records just read."""
-    about = Tables(store, unit), store.tombstone_rows(unit), hidden_round(store, unit)
+    tables, stones = Tables(store, unit), store.tombstone_rows(unit)
     reader = RoundsReader(unit, games)
 
     def followed() -> Iterator[Decoded]:
@@ -72,9 +72,10 @@ def read_unit(
     finder = games.search.finder(unit)
     last_shoe = _take_up_to_last(unit, games, finder, shoes_in(followed()))
     incidents = _incidents(store, unit, games, finder, last_shoe)
+    hidden = hidden_round(store, unit)  # now: a round may have ended face down since the begin
     state = UnitState(
-        *about, reader.state(), reader.last, finder.state(), last_shoe, incidents
-    )  # fmt: skip
+        tables, stones, hidden, reader.state(), reader.last, finder.state(), last_shoe, incidents
+    )
     return state, [*reader.ended.values()]
 
 

@@ -73,14 +73,17 @@ def _bundle(visit: Visit) -> Response:
     view, services = view_of(visit), visit.services
     if services.operator is None:
         raise HTTPException(409, "the server has no operator's key: sabot serve --operator-key")
-    if not _may_leave(visit, view):
-        raise HTTPException(409, "a round of this shoe of cards must not be shown yet; wait for it")
     keys = services.keys if services.keys and services.keys.chains(view.unit) else None
     try:
         excerpt = collect(
             services.store, view.unit, view.shoe, keys=keys, still_open=True,
             exported_unix_ms=time.time_ns() // 1_000_000,
         )  # fmt: skip
+        # Now, not before: a round may have ended face down meanwhile.
+        if not _may_leave(visit, view):
+            raise HTTPException(
+                409, "a round of this shoe of cards must not be shown yet; wait for it"
+            )
         data = bundle_file.signed(excerpt, services.operator)
     except SabotError as error:
         raise HTTPException(409, str(error)) from None
