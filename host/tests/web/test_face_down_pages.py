@@ -69,6 +69,9 @@ def _paths() -> Iterator[str]:
                 for name, value in given.items():
                     path = path.replace(name, value)
                 yield path
+    for asked in ("cards 7 9", "9C", "natural", "any incident", "by hand", "split", "today", ""):
+        yield f"/search?words={asked}"
+        yield f"/api/search?words={asked}"
 
 
 def _same(text: str) -> str:

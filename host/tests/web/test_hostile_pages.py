@@ -30,7 +30,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, cheap_hashes: None) -> Ite
 def _paths(screens: Screens) -> list[str]:
     tables = {tile.table.name for tile in screens.floor.tiles()} - {""}
     return [
-        "/", "/alerts", "/boards", "/views", "/search", f"/search?q={quote(_MARKUP)}",
+        "/", "/alerts", "/boards", "/views", "/search", f"/search?words={quote(_MARKUP)}",
+        f"/search?unit={quote(_UNITS[2])}", f"/search?cards={quote(_MARKUP)}",
         *(f"/tables/{quote(unit, safe='')}" for unit in _UNITS),
         *(f"/rounds/{quote(unit, safe='')}/1/1" for unit in _UNITS),
         *(f"/board/{quote(name, safe='')}" for name in tables),
