@@ -47,6 +47,18 @@ class Parts:
         return now, {"parts": parts} if parts else {}
 
 
+class Nothing:
+    """Nothing of its own: for a page that does not change, but for the count of open alerts."""
+
+    def due(self) -> bool:
+        """As `Source`."""
+        return False
+
+    def since(self, version: int | None) -> tuple[int, Changed]:
+        """As `Source`."""
+        return version or 0, {}
+
+
 class WithAlerts:
     """Another source, and how many alerts are open."""
 

@@ -130,6 +130,13 @@ def test_a_table_gets_only_the_parts_that_look_different(screens: Screens, serve
         }  # fmt: skip
 
 
+def test_a_page_that_does_not_change_gets_the_count_of_alerts_alone(
+    screens: Screens, server: Server
+) -> None:
+    with _reading(_client(server, screens), "/alerts/live?count=yes") as reader:
+        assert set(reader.next_with("alerts")) == {"alerts", "now"}
+
+
 def test_a_board_has_neither_an_id_nor_anything_but_its_board(
     screens: Screens, server: Server
 ) -> None:

@@ -13,7 +13,7 @@ from sabot.reports.table_time import text_of
 from sabot.web.access import Guarded, Visit, form_token
 from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page
-from sabot.web.sources import Parts
+from sabot.web.sources import Nothing, Parts
 
 _KINDS = KINDS | {
     "silent": "a shoe of cards is in play, and no log has the shoe",
@@ -42,7 +42,10 @@ def _page(visit: Visit, problem: str = "", status: int = 200) -> Response:
 
 
 def _live(visit: Visit) -> Response:
+    """What changes on the page, or for other pages the count alone."""
     floor = visit.services.floor
+    if "count" in visit.request.query_params:
+        return FeedResponse(visit, Nothing())
     parts = Parts(floor, lambda: floor.alerts.newest, lambda: _parts(visit))
     return FeedResponse(visit, parts)
 

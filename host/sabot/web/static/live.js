@@ -16,7 +16,9 @@ export function listen(show) {
     clearTimeout(again);
     source?.close();
     heard = Date.now();
-    source = new EventSource(`${live}?after=${encodeURIComponent(last)}`);
+    const address = new URL(live, location.href);
+    address.searchParams.set("after", last);
+    source = new EventSource(address);
     source.onmessage = (event) => {
       heard = Date.now();
       last = event.lastEventId;
