@@ -8,6 +8,7 @@ import secrets
 import sqlite3
 import threading
 import time
+import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -156,6 +157,7 @@ class Desk:
         """Begin a session; return its token, which only the user may have. Raises WrongPassword,
         also for an unknown or closed user, and TooManyTries."""
         origin = printable(shortened(origin, _LONGEST_ORIGIN))
+        name = name[: LONGEST_NAME + 1]  # no user has a longer one, and it is kept for an hour
         with self._lock:
             wait_s = self._tries.wait_s(name, origin)
             if wait_s:
@@ -303,8 +305,9 @@ def _row(connection: sqlite3.Connection, name: str) -> tuple[User, str] | None:
 
 
 def _check_free(connection: sqlite3.Connection, name: str) -> None:
-    if _row(connection, name) is not None:
-        raise DeskRefused(f"{name}: there is or was a user of this name; choose another")
+    for each in tables.users(connection):
+        if _folded(each.name) == _folded(name):
+            raise DeskRefused(f"{name}: there is or was a user {each.name}; choose another name")
 
 
 def _open_user(connection: sqlite3.Connection, name: str) -> User:
@@ -329,12 +332,17 @@ def _check_name(name: str) -> None:
         not 1 <= len(name) <= LONGEST_NAME
         or printable(name) != name
         or name != name.strip()
-        or name.startswith("@")
+        or _folded(name).startswith("@")
     ):
         raise DeskRefused(
             f"a name has 1 to {LONGEST_NAME} printable characters, and does not begin with @; "
             "choose another"
         )
+
+
+def _folded(name: str) -> str:
+    """What names have in common that look alike: people read them in the notes."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def _check_role(role: str) -> None:

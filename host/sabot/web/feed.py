@@ -33,6 +33,8 @@ _SLOWEST_S = 20.0
 _MOST_FEEDS = 600
 _MOST_PUBLIC = 400
 """Of these for visitors who have not signed in: players' boards cannot shut out surveillance."""
+_MOST_OF_USER = 200
+"""And for one user: nor can a board that has signed in."""
 _RETRY_MS = 1000
 
 _SendSome = Callable[[bytes], Awaitable[None]]
@@ -86,10 +88,10 @@ class Feeds:
         """How many feeds are open."""
         return len(self._open)
 
-    def full(self, *, public: bool) -> bool:
-        """Whether no more feeds can be served to such a visitor."""
-        public_ones = sum(each.public for each in self._open)
-        no_room = public and public_ones >= _MOST_PUBLIC
+    def full(self, user: str | None) -> bool:
+        """Whether no more feeds can be served to a user, or with None to other visitors."""
+        like_it = sum(each.user == user for each in [*self._open])
+        no_room = like_it >= (_MOST_PUBLIC if user is None else _MOST_OF_USER)
         return self._closed or no_room or len(self._open) >= _MOST_FEEDS
 
     async def serve(self, feed: "FeedResponse", send: _SendSome) -> None:
@@ -106,7 +108,7 @@ class Feeds:
                     now, payload = await anyio.to_thread.run_sync(source.since, version)
                     version = now
                 if payload or monotonic() >= beat_s:
-                    id_ = None if feed.public or version is None else self.id_of(version)
+                    id_ = None if feed.user is None or version is None else self.id_of(version)
                     await send(_event(id_, payload))
                     beat_s = monotonic() + _BEAT_S
                 if monotonic() >= check_s:
@@ -141,10 +143,10 @@ class FeedResponse(Response):
     def __init__(self, visit: Visit, source: Source) -> None:
         super().__init__(headers={"cache-control": "no-store"})
         del self.headers["content-length"]
-        self.public = visit.user is None
+        self.user = None if visit.user is None else visit.user.name
         self._visit = visit
         self._feeds: Feeds = visit.request.app.state.feeds
-        if self._feeds.full(public=self.public):
+        if self._feeds.full(self.user):
             raise HTTPException(503, "too many pages are open")
         before = visit.request.headers.get("last-event-id")
         before = before or visit.request.query_params.get("after", "")
@@ -157,7 +159,7 @@ class FeedResponse(Response):
         """Whether the visitor may still have what the feed shows. An open page is one in use: its
         session does not end for want of it."""
         visit = self._visit
-        return self.public or visit.services.desk.user_of(visit.token) == visit.user
+        return self.user is None or visit.services.desk.user_of(visit.token) == visit.user
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until one side ends."""

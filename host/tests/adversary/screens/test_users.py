@@ -1,0 +1,73 @@
+"""What a user can do beyond the own role, or under another's name."""
+
+import unicodedata
+
+import pytest
+
+from host.tests.adversary.screens.server import ask, connect, serving
+from host.tests.support.screens import PASSWORD, Screens
+from sabot.desk.notes import LONGEST_NAME
+from sabot.desk.tries import FREE
+from sabot.errors import DeskRefused, TooManyTries, WrongPassword
+from sabot.web import feed
+
+_ZOE = "Zoë Floor"
+
+
+def test_no_user_has_a_name_that_looks_like_that_of_another(screens: Screens) -> None:
+    """The notes say who did what by name alone."""
+    desk = screens.desk
+    desk.add_user(_ZOE, "floor", PASSWORD, by="administrator")
+    desk.close_user(_ZOE, by="administrator")
+    alike = (
+        unicodedata.normalize("NFD", _ZOE), _ZOE.upper(), _ZOE.replace(" ", "  "),
+        "Zoë Ｆloor", "Zoë ﬂoor", "Surveillance", "ﬂoor",
+    )  # fmt: skip
+    for name in alike:
+        with pytest.raises(DeskRefused, match="there is or was a user"):
+            desk.add_user(name, "floor", PASSWORD, by="administrator")
+        with pytest.raises(DeskRefused, match="there is or was a user"):
+            desk.check_new(name, "floor")
+
+
+@pytest.mark.parametrize("name", ["＠server", "﹫console", "@server"])
+def test_no_user_has_the_name_of_the_server_or_the_console(screens: Screens, name: str) -> None:
+    with pytest.raises(DeskRefused, match="does not begin with @"):
+        screens.desk.add_user(name, "floor", PASSWORD, by="administrator")
+
+
+def test_long_names_that_are_kept_count_as_one(screens: Screens) -> None:
+    """Each name that was tried is kept for an hour: a form's worth of letters is not."""
+    longest = "x" * (LONGEST_NAME + 1)
+    for number in range(FREE):
+        with pytest.raises(WrongPassword):
+            screens.desk.sign_in(f"{longest}{number}", PASSWORD, origin=f"10.0.0.{number}")
+    with pytest.raises(TooManyTries):
+        screens.desk.sign_in(longest, PASSWORD, origin="10.0.1.1")
+
+
+@pytest.mark.slow
+def test_one_user_cannot_take_all_the_feeds(
+    screens: Screens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "_MOST_OF_USER", 2)
+    board, other = (
+        screens.desk.sign_in(name, PASSWORD, origin="test") for name in ("board", "surveillance")
+    )
+    with serving(screens) as server:
+        opened = []
+        try:
+            for token, status in (
+                (board, b"200"),
+                (board, b"200"),
+                (board, b"503"),
+                (other, b"200"),
+            ):
+                opened.append(connect(server))
+                head = f"GET /board/1/live HTTP/1.1\r\nHost: x\r\nCookie: sabot_session={token}"
+                opened[-1].sendall(f"{head}\r\n\r\n".encode())
+                assert opened[-1].recv(12).endswith(status)
+            assert ask(server, "/api/tables", other)[0] == 200
+        finally:
+            for each in opened:
+                each.close()
