@@ -15,6 +15,7 @@ from sabot.audit.checks.findings import Finding
 from sabot.link.events import (
     BettingClosedEvent,
     BettingOpenEvent,
+    BlackjackResultEvent,
     BootEvent,
     ButtonEvent,
     CardEvent,
@@ -27,6 +28,8 @@ from sabot.link.events import (
     ErrorEvent,
     Event,
     GapEvent,
+    HandBegunEvent,
+    HandEndedEvent,
     JournalFaultEvent,
     KeyEvent,
     LidEvent,
@@ -332,6 +335,16 @@ class IncidentFinder:
             self._end("long_reveal", event)
         elif self._shows_at_once is not True:
             self._begin_reveal(event)
+
+    def _on_blackjack_result(self, event: BlackjackResultEvent) -> None:
+        self._round_open = False
+        self._end("long_round", event)
+
+    def _on_hand_begun(self, event: HandBegunEvent) -> None:
+        self._drop("long_round")  # its players bet between the cards, as long as they like
+
+    def _on_hand_ended(self, event: HandEndedEvent) -> None:
+        self._round_open = False
 
     def _begin_reveal(self, event: Event) -> None:
         detail = "from the last card to the reveal"

@@ -377,6 +377,24 @@ def test_a_long_round_that_has_not_ended() -> None:
     assert (long.event, long.lasted_text()) == (3, "2 min 01 s, not over")
 
 
+def test_a_round_of_blackjack_ends_with_the_result_of_the_dealer() -> None:
+    def round_(after_s: int) -> TypedEvents:
+        log = dealt().add("betting_closed").add("card", 60, card="7H", position="box_1")
+        return log.add("blackjack_result", after_s).add("button", 600, button="next")
+
+    assert round_(60).found() == []
+    assert round_(61).found("long_round")[0][:2] == (3, 121_000)
+    assert "no round open" in round_(60).restart(off_s=1).found("restart")[0][2]
+
+
+def test_a_hand_of_holdem_takes_as_long_as_its_players_bet() -> None:
+    log = dealt().add("betting_closed").add("hand_begun").add("betting_ended", 600)
+    assert log.found() == []
+    log.add("hand_ended", 600).add("shoe_ended", reason="round")
+    assert log.found() == []
+    assert "no round open" in log.restart(off_s=1).found("restart")[0][2]
+
+
 def midi() -> TypedEvents:
     """Events up to the result of a round of midi, which is not revealed yet."""
     log = TypedEvents().add("shoe_loaded", decks=8, game="ez-midi").add("betting_open")
