@@ -69,6 +69,8 @@ def read_fields(fields: Mapping[str, str], known: Known, zone: tzinfo, now_unix_
         return reader.query()
     except BadTime as error:
         raise BadSearch(str(error)) from None
+    except OverflowError:  # the day after the last day, or before the first
+        raise BadSearch("times are from 1970 to 9999") from None
 
 
 class _Reader:
