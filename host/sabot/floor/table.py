@@ -56,6 +56,8 @@ class Table:
     name: str = ""
     """The table that was set when the unit was provisioned; empty if no event says it."""
     game: str = ""
+    family: str = ""
+    """ "baccarat", "blackjack" or "holdem"; empty until its game has been dealt."""
     phase: str = "no_cards"
     """What it does if no error has stopped it: one of STATES."""
     error: str = ""
@@ -172,7 +174,7 @@ _DECIDED = {"phase": "decided"}
 _DEALING = {"phase": "dealing"}
 _SAYS: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
     BootEvent: lambda event: {"game": event.game},
-    GameLoadedEvent: lambda event: {"game": event.game},
+    GameLoadedEvent: lambda event: {"game": event.game, "family": ""},
     ProvisionedEvent: lambda event: {"name": event.table},
     LidEvent: lambda event: {"lid_open": event.open},
     KeyEvent: lambda event: {"key_on": event.on},
@@ -187,10 +189,10 @@ _SAYS: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
     ShoeEndedEvent: lambda event: {"phase": "no_cards"},
     BettingOpenEvent: lambda event: {"phase": "betting"},
     BettingClosedEvent: lambda event: _DEALING,
-    HandBegunEvent: lambda event: _DEALING,
+    HandBegunEvent: lambda event: {"family": "holdem", **_DEALING},
     RoundVoidEvent: lambda event: _DECIDED,
     HandEndedEvent: lambda event: _DECIDED,
-    ResultEvent: lambda event: _DECIDED,
-    BlackjackResultEvent: lambda event: _DECIDED,
+    ResultEvent: lambda event: {"family": "baccarat", **_DECIDED},
+    BlackjackResultEvent: lambda event: {"family": "blackjack", **_DECIDED},
 }  # fmt: skip
 """What an event of a kind says about the fields of a table."""

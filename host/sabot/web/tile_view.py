@@ -49,7 +49,9 @@ class TileView:
     marks: tuple[str, ...]
     """What else is to be known: "cut card drawn", "lid open"."""
     family: str
-    """ "baccarat", "blackjack", "holdem"; empty if no round has begun."""
+    """Of its game: "baccarat", "blackjack", "holdem"; empty as long as it has not been dealt."""
+    shows: str
+    """Of which family `dealt` is shown: empty for nothing."""
     dealt: Dealt | None
     """The round in play, else the last one."""
     ended: bool
@@ -71,7 +73,9 @@ def view_of(tile: Tile, now_unix_ms: int) -> TileView:
     dealt = table.open_round
     if table.rounds and (dealt is None or not _begun(dealt)):
         dealt = table.rounds[-1]
-    family = next((name for kind, name in _FAMILIES if isinstance(dealt, kind)), "")
+    shows = next((name for kind, name in _FAMILIES if isinstance(dealt, kind)), "")
+    if table.family and dealt is not None and not _begun(dealt):
+        shows = shows if shows == table.family else ""  # each round begins as one of baccarat
     rounds = [each for each in table.rounds if isinstance(each, Round)]
     return TileView(
         unit=table.unit,
@@ -83,7 +87,8 @@ def view_of(tile: Tile, now_unix_ms: int) -> TileView:
         state=spaced(table.error).capitalize() if table.error else _STATES[table.phase],
         since_unix_ms=tile.with_log_unix_ms if tile.silent_ms(now_unix_ms) else None,
         marks=tuple(_marks(table)),
-        family=family,
+        family=table.family or shows,
+        shows=shows,
         dealt=dealt,
         ended=dealt is not None and bool(dealt.last_event),
         plate=small_plate(outcomes_of(rounds), PLATE_COLUMNS),

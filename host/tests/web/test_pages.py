@@ -1,13 +1,16 @@
 """What the pages show, and do."""
 
+import random
 import re
 import time
 
 import pytest
 from starlette.testclient import TestClient
 
+from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, stored
 from host.tests.support.screens import BACCARAT, BOXES, HANDS, MIDI, ORIGIN, PASSWORD, Screens
+from sabot_protocol import events
 
 _PATIENCE_S = 20
 
@@ -63,6 +66,26 @@ def test_a_table_shows_its_boxes_and_its_seats(screens: Screens) -> None:
     hands = client.get(f"/tables/{HANDS}").text
     assert hands.count('<p class="side">Seat ') == 4
     assert hands.count("card back") == 8 and "9 cards face down" in hands
+
+
+def test_before_its_first_card_a_hand_of_holdem_looks_like_no_round_of_baccarat(
+    screens: Screens,
+) -> None:
+    log = HandLog()
+    log.record(events.PROVISIONED, 0, 0, ("40", 0))
+    log.deal_random(random.Random(1))
+    screens.store.append("HANDS-40", stored(log.seat(4).records))  # its betting is open
+    client = screens.visitor("surveillance")
+    end_s = time.monotonic() + _PATIENCE_S
+    while (shown := client.get("/board/40")).status_code != 200:
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
+    assert "Next hand" in shown.text
+    tile = client.get("/").text.partition('id="tile-HANDS-40"')[2].partition("</article>")[0]
+    page = client.get("/tables/HANDS-40").text
+    assert "Betting" in tile and "Betting" in page
+    for each in (shown.text, tile, page):
+        assert not re.search('class="(roads|plate|side player)"', each)
 
 
 def test_what_came_out_of_a_shoe_of_cards_in_play_is_for_surveillance(screens: Screens) -> None:

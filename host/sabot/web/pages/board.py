@@ -42,7 +42,7 @@ def _live(visit: Visit) -> Response:
 
     def key() -> object:
         table = _newest(floor, name)
-        return None if table is None else (table.unit, table.shoe, table.rounds)
+        return None if table is None else (table.unit, table.family, table.shoe, table.rounds)
 
     def render() -> Mapping[str, str]:
         table = _newest(floor, name)
@@ -77,7 +77,8 @@ def _parts(table: Table) -> dict[str, str]:
         "game": table.game,
         "last": last,
         "winner": last.winner if isinstance(last, Round) and not last.void else None,
-        "roads": roads_of(outcomes, BOARD) if len(rounds) == len(table.rounds) else None,
+        "family": table.family,
+        "roads": roads_of(outcomes, BOARD) if table.family in ("baccarat", "") else None,
         "totals": totals_of(outcomes),
         "legend": [(HIT_MARKS[hit], hit.replace("_", " ")) for hit in marks],
         "dealers": [
