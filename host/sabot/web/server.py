@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -163,7 +164,7 @@ def _most_connections() -> int:
     if 0 <= files < _MOST_FILES:
         files = min(_MOST_FILES, most) if most >= 0 else _MOST_FILES
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
-    return _MOST_CONNECTIONS if files < 0 else min(_MOST_CONNECTIONS, files // 2)
+    return _MOST_CONNECTIONS if files < 0 else min(_MOST_CONNECTIONS, files // 3)
 
 
 class _Log(logging.Handler):
@@ -187,13 +188,34 @@ class _Log(logging.Handler):
             self._report(line)
 
 
+class _Listening(socket.socket):
+    """Takes twice as many connections as there may be, at most: under TLS a connection counts only
+    once its client has proven to speak it, and until then takes a file too."""
+
+    def __init__(self, family: int, kind: int) -> None:
+        super().__init__(family, kind)
+        self._most = 2 * _most_connections()
+        self._taken: list[socket.socket] = []
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """As any socket. Raises ConnectionAbortedError, after which a server goes on."""
+        taken, address = super().accept()
+        if len(self._taken) >= self._most:
+            self._taken = [each for each in self._taken if each.fileno() >= 0]
+        if len(self._taken) >= self._most:
+            taken.close()
+            raise ConnectionAbortedError
+        self._taken.append(taken)
+        return taken, address
+
+
 def _listening(address: Address) -> socket.socket:
     """A socket that listens at an address. Raises CannotServe."""
     try:
         family, *_, at = socket.getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        opened = socket.socket(family, socket.SOCK_STREAM)
+        opened = _Listening(family, socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise CannotServe(f"{address}: there is no such address; name another one") from None
     try:

@@ -1,6 +1,7 @@
 """What visitors who have not signed in can do to a server, and to those who have."""
 
 import resource
+import socket
 import threading
 import time
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from sabot.errors import DatabaseUnusable
 from sabot.web import access, connection
 from sabot.web import server as server_of_pages
 from sabot.web.headers import HEADERS
+from sabot.web.server import Address, Server
 
 _THREADS = 40  # that a server has for all handlers
 _HALF_A_FORM = (
@@ -88,11 +90,18 @@ def test_connections_that_wait_for_their_client_keep_no_one_away(
         for _ in range(2 * most):
             ends.enter_context(connect(server)).sendall(begun)
         end_s = time.monotonic() + PATIENCE_S
-        while ask(server, "/api/tables", token)[0] != 200:
+        while server.feeds.count != 1 or not _answers(server, token):
             assert time.monotonic() < end_s
         for _ in range(10):
             assert ask(server, "/api/tables", token)[0] == 200
         assert server.feeds.count == 1
+
+
+def _answers(server: Server, token: str) -> bool:
+    try:
+        return ask(server, "/api/tables", token)[0] == 200
+    except ConnectionError:
+        return False
 
 
 @pytest.mark.slow
@@ -116,10 +125,30 @@ def test_a_form_that_breaks_off_is_not_a_fault_of_the_server(
     assert not [each for each in caplog.records if each.exc_info]
 
 
+def test_connections_that_have_not_proven_to_speak_tls_are_limited_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_of_pages, "_MOST_CONNECTIONS", 2)
+    with ExitStack() as ends:
+        listening = ends.enter_context(server_of_pages._listening(Address("127.0.0.1", 0)))
+        clients = [
+            ends.enter_context(socket.create_connection(listening.getsockname(), PATIENCE_S))
+            for _ in range(7)
+        ]
+        taken = [ends.enter_context(listening.accept()[0]) for _ in range(4)]
+        for client in clients[4:6]:
+            with pytest.raises(ConnectionAbortedError):
+                listening.accept()
+            assert client.recv(1) == b""
+        taken[1].close()
+        ends.enter_context(listening.accept()[0]).sendall(b"x")
+        assert clients[6].recv(1) == b"x"
+
+
 def test_a_server_leaves_files_to_the_log(
     screens: Screens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a limit of files that is soon reached, it takes half as many connections, at most."""
+    """With a limit of files that is soon reached, it has a third as many connections, at most."""
     limits = [(300, 300), (300, 100_000), (1024, resource.RLIM_INFINITY)]
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "setrlimit", lambda _, limit: asked.append(limit))
@@ -127,7 +156,7 @@ def test_a_server_leaves_files_to_the_log(
         monkeypatch.setattr(resource, "getrlimit", lambda _, limit=limit: limit)
         asked.append((server_of_pages._most_connections(), 0))
     infinite = resource.RLIM_INFINITY
-    assert asked == [(300, 300), (150, 0), (4000, 100_000), (1000, 0), (4000, infinite), (1000, 0)]
+    assert asked == [(300, 300), (100, 0), (4000, 100_000), (1000, 0), (4000, infinite), (1000, 0)]
 
 
 @pytest.mark.parametrize(
