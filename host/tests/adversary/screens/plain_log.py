@@ -16,7 +16,7 @@ class PlainLog(FirmwareLog):
     are drawn."""
 
     def __init__(self, game: bytes) -> None:
-        self._decided = 0, 0
+        self._ended = 0, 0
         super().__init__(game=game, firmware=FIRMWARE)
 
     def act(self, actions: list[Any]) -> None:
@@ -30,7 +30,7 @@ class PlainLog(FirmwareLog):
         super().act(as_then)
         dealing = self.dealing
         place = dealing.shoe, dealing.round
-        if self.reveal_due() and not dealing.error and place != self._decided:
-            self._decided = place
+        if self.reveal_due() and not dealing.error and place != self._ended:
+            self._ended = place
             ends = deepcopy(dealing).pressed(_REVEAL)
             super().act([each for each in ends if each[0] in _DECIDED])

@@ -14,11 +14,13 @@ from httpx2 import Response
 
 from host.tests.adversary.screens.floors import UNIT, screens_with
 from host.tests.adversary.screens.plain_log import PlainLog
+from host.tests.support.dealt_events import kept_games
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
 from host.tests.support.screens import ORIGIN, Screens
 from sabot.audit import spans
 from sabot.audit.bundle import Bundle
 from sabot.audit.excerpt import collect
+from sabot.floor.live_table import LiveTable
 from sabot.floor.rounds.index import RoundIndex, _Reading
 from sabot.floor.rounds.index_spans import Games, read_span
 from sabot.floor.rounds.index_tables import IndexTables
@@ -45,6 +47,33 @@ def deal_face_down(log: PlainLog) -> None:
     """Deal a round up to its result, which must not show yet."""
     log.draw("next", "next", *FACE_DOWN)
     assert stored(log.records)[-1].event.kind == "result"
+
+
+_PAIRS = [
+    (("8C", "KH", "TD", "9H"), ("6S", "KD", "TS", "7S")),
+    (("5C", "KH", "TD", "9S"), ("4S", "KD", "2S", "8S")),
+    (("8C", "KH", "TD", "9H", "blank"), ("6S", "KD", "TS", "7S", "blank")),
+    (("8C", "KH", "CUT", "TD", "9H"), ("6S", "KD", "CUT", "TS", "7S")),
+]
+"""Cards of rounds in which the lock does the same; the first of a pair has a natural or none."""
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["game kept", "game not kept"])
+@pytest.mark.parametrize("pair", _PAIRS, ids=lambda pair: " ".join(pair[0]))
+def test_what_older_firmware_recorded_in_plain_makes_no_difference_before_the_reveal(
+    pair: tuple[tuple[str, ...], tuple[str, ...]], known: bool
+) -> None:
+    games_kept = kept_games(MIDI) if known else kept_games()
+    both = []
+    for drawn in pair:
+        log = plain_log()
+        log.draw("next", "next", *drawn)
+        said, table = [], LiveTable(UNIT, games_kept)
+        for record in stored(log.records):
+            table.add([(record.event.number, record.data, record.mac)])
+            said.append(repr((table.table, table.alerts(0), table.alerts(0, 600_000))))
+        both.append(said)
+    assert both[0] == both[1]
 
 
 def _bundle(screens: Screens) -> Response:
