@@ -49,6 +49,10 @@ def _read(text: str) -> Query:
         ("at 17:15, Monday", (23, 17, 15), (23, 17, 16)),
         ("between 16:00 and 17:00", (25, 16, 0), (25, 17, 0)),
         ("today", (25, 0, 0), (26, 0, 0)),
+        ("last 10 minutes", (25, 18, 20), (25, 18, 30)),
+        ("in the last hour", (25, 17, 30), (25, 18, 30)),
+        ("about 20 minutes ago", (25, 18, 0), (25, 18, 20)),
+        ("an hour ago", (25, 17, 0), (25, 18, 0)),
         ("wednesday 17:00 to 19:00", (25, 17, 0), (25, 19, 0)),
         ("wednesday 19:00 to 19:30", (18, 19, 0), (18, 19, 30)),
         ("last wednesday", (18, 0, 0), (19, 0, 0)),
@@ -70,6 +74,10 @@ def test_a_time_on_the_clock_of_the_table(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        (
+            "the round at table 3 in which the banker drew a third card",
+            Query(table="3", outcomes=("banker_drew",)),
+        ),
         ("table 12", Query(table="12")),
         ("table vip 4, natural", Query(table="VIP 4", outcomes=("natural",))),
         ('table "VIP 4"', Query(table="VIP 4")),
@@ -261,6 +269,10 @@ def test_each_outcome_and_incident_is_that_of_the_lists(log: Path) -> None:
         }  # fmt: skip
         # A wager or a prize of the same name wins with the hit, in games that have it.
         assert got >= expected and got <= expected | _wins(index)
+    for side in ("player", "banker"):
+        found, _ = index.rounds(_read(f"{side} third card"), 10_000)
+        got = {(each.unit, each.row.shoe, each.row.round) for each in found}
+        assert got == {place for place, each in rounds.items() if len(each.get(side, ())) == 3}
     for kind in KINDS:
         found, _ = index.rounds(Query(incident=kind), 10_000)
         places = {(e["unit"], e["shoe"], e["round"]) for e in incidents if e["kind"] == kind}

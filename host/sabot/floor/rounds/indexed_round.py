@@ -17,6 +17,8 @@ from sabot_protocol.blackjack import BlackjackGame
 from sabot_protocol.games import FamilyGame, Game, GameError, game_of
 
 NATURAL = "natural"
+PLAYER_DREW, BANKER_DREW = "player_drew", "banker_drew"
+"""A third card."""
 DOUBLED, SPLIT, DEALER_BLACKJACK, DEALER_BUST = (
     "doubled",
     "split",
@@ -115,6 +117,7 @@ class Indexing:
 
     def _of_baccarat(self, dealt: Round, sha256: bytes | None) -> list[str]:
         words = [NATURAL] * dealt.natural + [*dealt.hits]
+        words += [PLAYER_DREW] * (len(dealt.player) > 2) + [BANKER_DREW] * (len(dealt.banker) > 2)
         game = None if sha256 is None or dealt.winner is None else self._game(sha256)
         whole = all(2 <= len(hand) <= 3 for hand in (dealt.player, dealt.banker))
         if isinstance(game, Game) and whole:

@@ -10,7 +10,17 @@ from datetime import tzinfo
 
 from sabot.errors import nearest
 from sabot.floor.rounds.search import ANY, Query
-from sabot.floor.rounds.search_times import DAY, TIME, SaidSpan, said_day, said_time
+from sabot.floor.rounds.search_times import (
+    AGO,
+    DAY,
+    LAST,
+    TIME,
+    SaidSpan,
+    SaidTime,
+    said_before_now,
+    said_day,
+    said_time,
+)
 from sabot.floor.rounds.search_words import OUTCOMES, PHRASES
 from sabot.reports.incident import KINDS
 from sabot.reports.table_time import BadTime
@@ -21,7 +31,9 @@ _MOST_LETTERS = 500
 _MOST_LISTED = 12
 _LARGEST = (1 << 63) - 1
 _BETWEEN = re.compile(r"[\s,;]+")
-_FILLER = re.compile(r"(?:on|in|at|the|of|and|with|a|an|was|were|where|is|for|rounds?)\b", re.I)
+_FILLER = re.compile(
+    r"(?:on|in|at|the|of|and|with|a|an|was|were|where|is|for|which|rounds?)\b", re.I
+)
 _TO = re.compile(r"(?:to|until|till|before|and|-|–|—)(?![a-z])\s*", re.I)
 _FROM = re.compile(r"(?:from|since|after|between)\b\s*", re.I)
 _AT = re.compile(r"(?:at|around)\b\s*", re.I)
@@ -154,6 +166,12 @@ class _Reader:
         if day := DAY.match(text, at):
             self._day(day)
             return self._second_day(text, day.end())
+        if before := LAST.match(text, at) or AGO.match(text, at):
+            for place, said in zip(
+                ("begin", "end"), said_before_now(before, self._now_unix_ms), strict=True
+            ):
+                self._put_time(place, said)
+            return before.end()
         for pattern, place in ((_FROM, "begin"), (_AT, "at"), (_TO, "end"), (None, "")):
             said = None if pattern is None else pattern.match(text, at)
             if pattern is not None and said is None:
@@ -198,7 +216,9 @@ class _Reader:
         self._span = replace(self._span, days=days, weekday=weekday)
 
     def _time(self, place: str, found: re.Match[str]) -> None:
-        said = said_time(found)
+        self._put_time(place, said_time(found))
+
+    def _put_time(self, place: str, said: SaidTime) -> None:
         if getattr(self._span, place) not in (None, said):
             raise BadSearch(
                 f"two times are given, {getattr(self._span, place).text} and {said.text}; "

@@ -7,7 +7,7 @@ come is refused: a search is for what has happened.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from sabot.reports.table_time import BadTime, moment_of, parse, text_of
 
@@ -33,6 +33,11 @@ TIME = re.compile(
     re.IGNORECASE,
 )
 """A time of day, or a date and a time."""
+_UNIT = r"(?P<unit>minutes?|mins?|hours?|h)\b"
+LAST = re.compile(rf"(?:in\s+)?(?:the\s+)?(?:last|past)\s+(?:(?P<n>\d{{1,4}})\s*)?{_UNIT}", re.I)
+"""A time up to now: "last 10 minutes"."""
+AGO = re.compile(rf"(?:(?:about|around)\s+)?(?P<n>\d{{1,4}}|an?)\s*{_UNIT}\s+ago\b", re.I)
+"""A time before now: "about 5 minutes ago"."""
 _NOW_MS = 60_000  # the clocks of units are a little off
 
 
@@ -67,6 +72,20 @@ def said_time(found: re.Match[str]) -> SaidTime:
     if hour > 23 or minute > 59 or int(second or 0) > 59:
         raise BadTime(f"{found[0].strip()!r} is not a time of day; write 20:15")
     return SaidTime(f"{hour:02}:{minute:02}" + (f":{second}" if second else ""))
+
+
+def said_before_now(found: re.Match[str], now_unix_ms: int) -> tuple[SaidTime, SaidTime]:
+    """Return begin and end of the time that LAST found; of AGO, that time and half of it around."""
+    count = int(found["n"]) if (found["n"] or "").isdecimal() else 1
+    minutes = count * (60 if found["unit"][0] in "hH" else 1)
+    ago_ms, before_ms = minutes * 60_000, 0
+    if found.re is AGO:
+        before_ms, ago_ms = ago_ms // 2, ago_ms * 3 // 2
+    return _said_moment(now_unix_ms - ago_ms), _said_moment(now_unix_ms - before_ms)
+
+
+def _said_moment(unix_ms: int) -> SaidTime:
+    return SaidTime(f"{datetime.fromtimestamp(unix_ms // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}")
 
 
 def said_day(found: re.Match[str], zone: tzinfo, now_unix_ms: int) -> date:

@@ -7,10 +7,12 @@ from datetime import tzinfo
 
 from sabot.blackjack.side_wagers import SIDE
 from sabot.floor.rounds.indexed_round import (
+    BANKER_DREW,
     DEALER_BLACKJACK,
     DEALER_BUST,
     DOUBLED,
     NATURAL,
+    PLAYER_DREW,
     RUN_TWICE,
     SPLIT,
 )
@@ -41,7 +43,11 @@ def _title(name: str) -> str:
 
 
 def _all_outcomes() -> dict[str, Outcome]:
-    found = {NATURAL: Outcome("Natural", BACCARAT)}
+    found = {
+        NATURAL: Outcome("Natural", BACCARAT),
+        PLAYER_DREW: Outcome("Player drew a third card", BACCARAT),
+        BANKER_DREW: Outcome("Banker drew a third card", BACCARAT),
+    }
     found |= {hit: Outcome(_title(hit), BACCARAT) for hit in enums.HITS}
     for name, wager in WAGERS.items():
         if name not in (*STANDARD, *found):
@@ -105,6 +111,9 @@ def _all_phrases() -> dict[str, tuple[str, str]]:
             f"{winner} win",
         ):  # fmt: skip
             found[said] = ("winner", winner)
+    for side, drew in (("player", PLAYER_DREW), ("banker", BANKER_DREW)):
+        for said in ("draws", "drew a third card", "draws a third card", "third card"):
+            found[f"{side} {said}"] = ("outcome", drew)
     return found | _SAID
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from sabot.floor.rounds.index_tables import FoundRound
+from sabot.floor.rounds.indexed_round import BANKER_DREW, PLAYER_DREW
 from sabot.floor.rounds.search import Query
 from sabot.floor.rounds.search_line import BadSearch, Known, read_fields
 from sabot.floor.rounds.search_words import OUTCOMES, in_words
@@ -26,7 +27,7 @@ FIELDS = (
 """The fields of a search, by the name in its address."""
 AT_ONCE = 50
 _MOST_SKIPPED = 1_000_000
-_ORDINARY = ("wins", "loses", "pushes")  # hands of nearly every round of blackjack
+_ORDINARY = ("wins", "loses", "pushes", PLAYER_DREW, BANKER_DREW)  # of many rounds
 _MOST_CARDS = 30  # of a round in a list
 
 
