@@ -165,6 +165,22 @@ def test_an_error_with_a_card_is_withheld_in_bytes_too(tmp_path: Path) -> None:
         assert error.record == b"" and "9♣" not in _shows(view)
 
 
+def test_a_damaged_record_is_withheld_in_bytes_while_its_round_is_hidden(tmp_path: Path) -> None:
+    """It may have a card that can be made out."""
+    log = FirmwareLog(game=catalogue.document("mini", {"decks": 6}), firmware="0.1.0")
+    log.load().draw("AC", "2H", "next", "9C", "KD", "7D")
+    path = tmp_path / "log.sqlite"
+    with new_log(path) as store:
+        store.append("U1", stored(log.records))
+    card = _card_of(log, 1)
+    _changed(path, card.number, bytes(log.records[card.number - 1])[:-1] + b"\xff")
+    with Store(path) as store:
+        view = _view(store, "U1", 1, 1)
+        assert view.state == "hidden"
+        (damaged,) = [each for each in view.events if each.kind == "damaged"]
+        assert damaged.number == card.number and damaged.record == b""
+
+
 def test_sealed_cards_are_backs_until_their_key_comes(tmp_path: Path) -> None:
     midi = catalogue.document("md-midi", {"burn": "none"})
     log = FirmwareLog(game=midi, firmware="0.2.0").load().draw("next", "next", "9C", "KC", "7D")

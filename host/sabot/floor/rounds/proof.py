@@ -5,14 +5,14 @@ so that a dispute is decided on what was just now found true.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hmac import compare_digest
 
 from sabot.audit import context
 from sabot.audit.bundle import ratchet_of
 from sabot.audit.chain import Ratchet, epoch_of, mac
-from sabot.audit.checks.findings import Finding, Summary
+from sabot.audit.checks.findings import Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.errors import KeysUnusable
@@ -115,29 +115,27 @@ def of_macs(records: Sequence[RawRecord], fits: Sequence[bool | None] | None) ->
     return Proof("MACs", AGREES, f"{made} with the unit's key, which is at hand, and agree")
 
 
-def of_play(
-    store: Store, unit: str, shoe: int, first: int, last: int, *, over: bool
-) -> tuple[Proof, list[Finding]]:
+def of_play(store: Store, unit: str, shoe: int, first: int, last: int, *, over: bool) -> Proof:
     """Whether the round, recomputed by a second implementation of the rules, agrees with what the
-    shoe recorded; and what was found in this round. `over`: it has ended and may be shown."""
+    shoe recorded. `over`: it has ended and may be shown."""
     title = "Round recomputed"
     if not over:
-        return Proof(title, WAITS, "not yet: the round is open, or must not be shown yet"), []
+        return Proof(title, WAITS, "not yet: the round is open, or must not be shown yet")
     begin = _loaded_before(store, unit, shoe, first)
     records = [each for each in store.raw(unit, begin, last) if type(each[0]) is int]
     if len(records) > _MOST_RECORDS:
-        return Proof(title, NOT_CHECKED, "the shoe of cards has too many records"), []
+        return Proof(title, NOT_CHECKED, "the shoe of cards has too many records")
     checks = UnitChecks(unit, first=begin, games=KnownGames(store.game, LARGEST))
     found = [each for each in checks.verify(records, Summary()) if each.kind != "no_key"]
     own = [each for each in found if first <= each.event <= last]
     if own:
         details = "; ".join(each.detail for each in own[:_MOST_NAMED])
-        return Proof(title, DIFFERS, f"{counted(len(own), 'finding')}: {details}"), own
+        return Proof(title, DIFFERS, f"{counted(len(own), 'finding')}: {details}")
     text = "by the rules from its cards, with all cards of the shoe before it: agrees"
     others = len(found)
     if others:
         text += f"; {counted(others, 'finding')} in earlier rounds of this shoe of cards"
-    return Proof(title, AGREES, text), []
+    return Proof(title, AGREES, text)
 
 
 def of_seal(events: Sequence[Event], *, hidden: bool) -> Proof | None:
@@ -208,9 +206,3 @@ def worst(proofs: Sequence[Proof]) -> str:
     """The state of all proofs together: the first of these that any of them has."""
     states = {each.state for each in proofs}
     return next(state for state in (DIFFERS, WAITS, NOT_CHECKED, AGREES) if state in states)
-
-
-def in_words(proofs: Sequence[Proof]) -> Iterator[str]:
-    """Yield a line for each proof."""
-    for each in proofs:
-        yield f"{each.title}: {each.text}"

@@ -31,7 +31,6 @@ _MOST_EVENTS = 3000  # a round has forty; what a forger adds is not shown
 _BEFORE_MS, _AFTER_MS = 15_000, 20_000
 """What is shown on the video before the betting is opened and after the round ends: the wagers that
 were placed before, and how they were paid."""
-_AWAY = ("away", "not_logged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,6 @@ class RoundEvent:
     kind: str
     unix_ms: int | None
     words: str
-    by_hand: bool
     record: bytes
     """Empty if it has what must not be shown yet."""
     mac: bytes
@@ -139,7 +137,7 @@ class Sources:
             state = "void"
         elif not ended and not hidden and place_before(self.store, unit) != place:
             state = "unended"
-        play, _ = proof.of_play(self.store, unit, place[0], first, last, over=ended)
+        play = proof.of_play(self.store, unit, place[0], first, last, over=ended)
         if state == "unended":
             play = Proof(play.title, proof.DIFFERS, "the log goes on without an end of this round")
         seal = proof.of_seal(readable, hidden=hidden)
@@ -204,18 +202,18 @@ class Sources:
             try:
                 event = row.event()
             except WireError:
-                words, kind, record, at, by_hand = "cannot be read", DAMAGED, row.data, None, False
+                words, kind, at = "cannot be read", DAMAGED, None
+                record = b"" if (row.shoe, row.round) == hidden else row.data
             else:
                 visible = shown(event, hidden)
                 if visible is None:
                     continue
                 words = words_of(visible.kind, fields_of(visible, sealed), self.zone)
                 kind, at = visible.kind, visible.unix_ms
-                by_hand = bool(getattr(visible, "by_hand", False))
                 record = row.data if visible is event else b""
             mac = row.mac if isinstance(row.mac, bytes) else b""
             record = record if isinstance(record, bytes) else b""
-            listed.append(RoundEvent(row.number, kind, at, words, by_hand, record, mac, fit))
+            listed.append(RoundEvent(row.number, kind, at, words, record, mac, fit))
         return listed
 
     def _game(
@@ -295,7 +293,7 @@ def _video(events: Sequence[Event], last: int, incidents: Sequence[Incident]) ->
     if times:
         spans.append(VideoSpan(min(times) - _BEFORE_MS, max(times) + _AFTER_MS, "the round"))
     for each in incidents:
-        if each.unix_ms is None or each.kind in _AWAY:
+        if each.unix_ms is None:
             continue
         begin, end = each.unix_ms - _BEFORE_MS, each.unix_ms + (each.lasted_ms or 0) + _AFTER_MS
         if not spans or begin < spans[0].begin_unix_ms or end > spans[0].end_unix_ms:
