@@ -22,6 +22,7 @@ function tileOf(html) {
 function put(tile) {
   const old = tiles.get(tile.dataset.unit);
   tiles.set(tile.dataset.unit, tile);
+  showTimes(tile);
   const focused = old?.contains(document.activeElement);
   if (old && before(old, tile) === 0) old.replaceWith(tile);
   else {
@@ -37,7 +38,6 @@ function show() {
   frame = 0;
   for (const tile of waiting.values()) put(tile);
   waiting.clear();
-  showTimes(wall);
 }
 
 document.addEventListener("changed", ({ detail }) => {
