@@ -32,6 +32,10 @@ API = "/api/"
 """How paths begin whose answers are JSON."""
 
 _LONGEST_S = 30
+_THREADS = 8  # for a user, and for all strangers together
+_SIGN_INS = 2
+"""Made at the same time: one that hashes a password, and one that is written down."""
+_SIGNING_IN = "@signing in"  # no user's name
 _MOST_WAITING = 100  # to sign in
 _SAFE = ("GET", "HEAD")
 _SESSION, _FORM = "sabot_session", "sabot_form"
@@ -92,11 +96,7 @@ class Guarded(Route):
             raise HTTPException(403, "your role may not open this page")
         if request.method not in _SAFE:
             _check_form(visit)
-        # Who signs in takes long, and many may at once: they cannot take all threads.
-        signs_in = visit.user is None and request.method not in _SAFE
-        threads: anyio.CapacityLimiter | None = request.app.state.sign_ins if signs_in else None
-        if threads is not None and threads.statistics().tasks_waiting >= _MOST_WAITING:
-            raise HTTPException(503, "too many people sign in at once; try again in a moment")
+        threads = _threads_for(visit)
         try:
             with anyio.fail_after(_LONGEST_S):
                 return await anyio.to_thread.run_sync(
@@ -104,6 +104,19 @@ class Guarded(Route):
                 )
         except TimeoutError:
             raise HTTPException(503, "the answer took too long; ask for less") from None
+
+
+def _threads_for(visit: Visit) -> anyio.CapacityLimiter:
+    """The threads of a visitor: one user's searches, or the sign-ins of many, which take long, keep
+    no one else from the pages. Raises HTTPException."""
+    signs_in = visit.user is None and visit.request.method not in _SAFE
+    who = _SIGNING_IN if signs_in else None if visit.user is None else visit.user.name
+    threads: dict[str | None, anyio.CapacityLimiter] = visit.request.app.state.threads
+    if who not in threads:
+        threads[who] = anyio.CapacityLimiter(_SIGN_INS if signs_in else _THREADS)
+    if signs_in and threads[who].statistics().tasks_waiting >= _MOST_WAITING:
+        raise HTTPException(503, "too many people sign in at once; try again in a moment")
+    return threads[who]
 
 
 def form_token(visit: Visit) -> str:

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
-import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -43,9 +42,6 @@ ROUTES: list[BaseRoute] = [
 _MOST_BYTES = 64 * 1024
 """Of the body of a request: a form has a remark or a password."""
 
-_SIGN_INS = 2
-"""Made at the same time: one that hashes a password, and one that is written down."""
-
 _TITLES = {
     401: "Sign in first",
     403: "Not for your role",
@@ -81,7 +77,7 @@ def make_app(services: Services) -> Starlette:
     app.state.services = services
     app.state.feeds = feeds
     app.state.tiles = TilePictures()
-    app.state.sign_ins = anyio.CapacityLimiter(_SIGN_INS)
+    app.state.threads = {}
     return app
 
 

@@ -32,14 +32,20 @@ def address_of(server: Server) -> tuple[str, int]:
 
 
 def ask(
-    server: Server, path: str, token: str = "", sent: Any = None, origin: str = "127.0.0.1"
+    server: Server,
+    path: str,
+    token: str = "",
+    sent: Any = None,
+    origin: str = "127.0.0.1",
+    cookie: str = "",
 ) -> tuple[int, str]:
-    """Status and text of an answer of the API, on a connection of its own; `sent` is posted as
-    JSON."""
+    """Status and text of an answer, on a connection of its own; `sent` is posted as JSON."""
     connection = HTTPConnection(*address_of(server), timeout=PATIENCE_S, source_address=(origin, 0))
     headers = {"content-type": "application/json"}
     if token:
         headers["authorization"] = f"Bearer {token}"
+    if cookie:
+        headers["cookie"] = f"sabot_session={cookie}"
     method, body = ("GET", None) if sent is None else ("POST", json.dumps(sent))
     try:
         connection.request(method, path, body, headers)

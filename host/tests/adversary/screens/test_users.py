@@ -1,16 +1,21 @@
 """What a user can do beyond the own role, or under another's name."""
 
+import threading
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from starlette.exceptions import HTTPException
 
-from host.tests.adversary.screens.server import ask, connect, serving
+from host.tests.adversary.screens.server import PATIENCE_S, ask, connect, serving
 from host.tests.support.screens import PASSWORD, Screens
 from sabot.desk.notes import LONGEST_NAME
 from sabot.desk.tries import FREE
 from sabot.errors import DeskRefused, TooManyTries, WrongPassword
 from sabot.web import feed
+from sabot.web.pages import board, search
 
+_CROWD = 80  # twice as many as a server has threads
 _ZOE = "Zoë Floor"
 
 
@@ -71,3 +76,32 @@ def test_one_user_cannot_take_all_the_feeds(
         finally:
             for each in opened:
                 each.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["floor", None])
+def test_what_takes_long_for_one_user_keeps_no_one_else_waiting(
+    screens: Screens, monkeypatch: pytest.MonkeyPatch, name: str | None
+) -> None:
+    """None: visitors who have not signed in, at the players' boards."""
+    other = screens.desk.sign_in("surveillance", PASSWORD, origin="test")
+    token = "" if name is None else screens.desk.sign_in(name, PASSWORD, origin="test")
+    done, begun = threading.Event(), threading.Semaphore(0)
+
+    def slow(*_: object) -> None:
+        begun.release()
+        assert done.wait(2 * PATIENCE_S)
+        raise HTTPException(404)
+
+    monkeypatch.setattr(search, "query_of", slow)
+    monkeypatch.setattr(board, "_table_of", slow)
+    path = "/board/1" if name is None else "/search?winner=tie"
+    with serving(screens) as server, ThreadPoolExecutor(_CROWD) as crowd:
+        try:
+            asked = [crowd.submit(ask, server, path, cookie=token) for _ in range(_CROWD)]
+            assert begun.acquire(timeout=PATIENCE_S)
+            for _ in range(_CROWD):
+                assert ask(server, "/api/tables", other)[0] == 200
+        finally:
+            done.set()
+        assert {each.result()[0] for each in asked} == {404}
