@@ -240,6 +240,8 @@ def reveal_before(
     """Return what the events in a log from this round on decide; `before` is the number of the
     first event that does not count, None for none."""
     reveal = Reveal(ShownGames(store.game))
+    if not round_:  # between two shoes of cards: what ended the last round came after it
+        shoe, round_ = _last_round(store, unit, before) or (shoe, round_)
     begin = next(_readable(store, Filter(unit, shoe, round_)), None)
     if begin is not None:
         for event in deciding_before(store, unit, begin.number):
@@ -249,6 +251,13 @@ def reveal_before(
         for event in _readable(store, Filter(unit, first=begin.number, last=last)):
             reveal.add(event)
     return reveal
+
+
+def _last_round(store: Store, unit: str, before: int | None) -> tuple[int, int] | None:
+    """The shoe of cards and the number of the last round before an event; None without any."""
+    last = None if before is None else before - 1
+    newest = _readable(store, Filter(unit, last=last, newest_first=True))
+    return next(((event.shoe, event.round) for event in newest if event.round), None)
 
 
 def deciding_before(store: Store, unit: str, begin: int) -> list[Event]:

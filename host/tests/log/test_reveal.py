@@ -24,7 +24,14 @@ from host.tests.support.chained import BUILD, FIRMWARE, FIRST_KEY, ChainedLog, c
 from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.dealt_events import kept_games
 from host.tests.support.hand_log import HandLog
-from host.tests.support.helpers import event_of, framed
+from host.tests.support.helpers import (
+    FirmwareLog,
+    event_of,
+    framed,
+    new_log,
+    shuffled_names,
+    stored,
+)
 from host.tests.support.keeping_shoe import KeepingShoe
 from host.tests.support.naive_shoe import NaiveShoe, answering_shoe
 from sabot.cli import app
@@ -36,7 +43,14 @@ from sabot.link.client import Client
 from sabot.link.events import Event
 from sabot.link.ports import Port
 from sabot.link.seals import opened
-from sabot.log.reveal import NONE_KEPT, Reveal, ShownGames, all_shown, without_secret_card
+from sabot.log.reveal import (
+    NONE_KEPT,
+    Reveal,
+    ShownGames,
+    all_shown,
+    hidden_round,
+    without_secret_card,
+)
 from sabot.log.rounds import Round
 from sabot.log.store import Store
 from sabot.reports.incidents import incidents_of
@@ -268,6 +282,20 @@ def test_in_a_game_that_is_not_known_the_last_round_of_old_firmware_is_held_back
     for record in log.stored():
         reveal.add(record.event)
     assert reveal.hidden == (1, 2)
+
+
+def test_the_last_round_of_a_shoe_that_ended_is_shown_when_the_next_is_loaded(
+    tmp_path: Path,
+) -> None:
+    """Of a game that is not known too. What ended the round came after its result."""
+    log = FirmwareLog(game=catalogue.document("mini", {"decks": 6}), firmware="0.1.0")
+    log.deal_shoe(shuffled_names(1, cut_from_end=390)).load()
+    with new_log(tmp_path / "log") as store:
+        store.append("U1", stored(log.records))
+        assert hidden_round(store, "U1") is None
+        shown = CliRunner().invoke(app(), ["rounds", "--json", "--db", str(tmp_path / "log")])
+    ended = [event for event in map(wire.parse_event, log.records) if event.kind == "result"]
+    assert len(shown.stdout.splitlines()) == len(ended)
 
 
 def test_firmware_that_seals_has_nothing_in_plain_to_hold_back() -> None:
