@@ -19,7 +19,7 @@ NAVIGATION = (
     ("/alerts", "Alerts", "alerts"),
     ("/search", "Search", "search"),
     ("/boards", "Boards", "boards"),
-    ("/views", "Views", "views"),
+    ("/views", "Who did what", "views"),
     ("/users", "Users", "users"),
 )
 """Path, name and right of the pages in the head of every page; a visitor sees those that may be

@@ -49,6 +49,8 @@ def address_of(text: str) -> Address:
             raise ValueError(f"{text!r} is not HOST:PORT")
     else:
         host, colon, port = text.partition(":")
+        if not colon and host.isdecimal():
+            raise ValueError(f"{text!r} is not HOST:PORT; write 127.0.0.1:{text}")
     if colon and not (port.isascii() and port.isdecimal() and 0 <= int(port) <= 65535):
         raise ValueError(f"{text!r} is not HOST:PORT: {port!r} is not a port")
     return Address(host or "127.0.0.1", int(port) if colon else DEFAULT_PORT)

@@ -84,6 +84,9 @@ def test_before_its_first_card_a_hand_of_holdem_looks_like_no_round_of_baccarat(
     tile = client.get("/").text.partition('id="tile-HANDS-40"')[2].partition("</article>")[0]
     page = client.get("/tables/HANDS-40").text
     assert "Betting" in tile and "Betting" in page
+    assert (
+        "/search?unit=HANDS-40" in page and client.get("/search?unit=HANDS-40").status_code == 200
+    )
     for each in (shown.text, tile, page):
         assert not re.search('class="(roads|plate|side player)"', each)
 
@@ -123,6 +126,9 @@ def test_an_administrator_adds_changes_and_closes_a_user(screens: Screens) -> No
     assert _post(client, "/users/role", name="bob", role="technician") == 303
     assert _post(client, "/users/password", name="bob", password="another password") == 303
     assert screens.desk.user_of(session) is None
+    page = client.get("/users").text
+    assert "<summary" in page.partition('action="/users/close"')[0], "one click closes no one"
+    assert "a round&#39;s printed page and signed bundle" in page
     assert _post(client, "/users/close", name="bob") == 303
     assert "closed" in client.get("/users").text
     views = client.get("/views").text

@@ -108,9 +108,15 @@ def test_another_machine_is_not_served_without_tls_unless_told(folder: Path, lis
     assert "--plain-http" in done.stderr
 
 
-@pytest.mark.parametrize("listen", ["127.0.0.1:x", "127.0.0.1:65536", "[::1", "[::1]x"])
+@pytest.mark.parametrize("listen", ["127.0.0.1:x", "127.0.0.1:65536", "[::1", "[::1]x", "8700"])
 def test_an_address_that_is_none_is_wrong_usage(folder: Path, listen: str) -> None:
-    run(folder, "serve", "--db", "log.sqlite", "--listen", listen, code=2)
+    done = run(folder, "serve", "--db", "log.sqlite", "--listen", listen, code=2)
+    assert "is not HOST:PORT" in done.stderr
+
+
+def test_a_folder_of_captures_that_is_not_there_is_wrong_usage(folder: Path) -> None:
+    done = run(folder, "serve", "--db", "log.sqlite", "--captures", "nowhere", code=2)
+    assert "nowhere" in done.stderr
 
 
 def _no_file(folder: Path) -> None:

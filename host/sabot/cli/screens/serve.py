@@ -71,7 +71,10 @@ PlainHttp = Annotated[
 Captures = Annotated[
     Path | None,
     typer.Option(
-        metavar="FOLDER", help="The folder with captured passes, which a round's page shows."
+        metavar="FOLDER",
+        exists=True,
+        file_okay=False,
+        help="The folder with captured passes, which a round's page shows.",
     ),
 ]
 OperatorKey = Annotated[

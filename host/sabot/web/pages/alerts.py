@@ -57,7 +57,7 @@ def _acknowledge(visit: Visit) -> Response:
     except DeskRefused as error:
         return _page(visit, str(error), 400)
     wait_until_seen(visit, id_, remark)
-    return RedirectResponse("/alerts", 303)
+    return RedirectResponse("/alerts#main", 303)  # the next Tab is in the first open alert
 
 
 def wait_until_seen(visit: Visit, alert_id: str, remark: str) -> None:

@@ -12,6 +12,21 @@ from sabot.web.access import Guarded, Handler, Visit
 from sabot.web.rendering import page
 
 _MOST_PASSWORD = 200
+_RIGHTS = {
+    "boards": "the list of the players' boards",
+    "wall": "the wall",
+    "table": "a table",
+    "round": "a round",
+    "search": "the search",
+    "records": "raw records and MACs",
+    "counts": "the cards that came out of a shoe of cards in play",
+    "alerts": "alerts",
+    "acknowledge": "acknowledging alerts",
+    "health": "the health of the sensors",
+    "export": "a round's printed page and signed bundle",
+    "users": "users",
+    "views": "who did what",
+}
 
 
 def _users(visit: Visit) -> Response:
@@ -22,7 +37,7 @@ def _page(visit: Visit, problem: str = "", status: int = 200) -> Response:
     shown = {
         "users": visit.services.desk.users(),
         "roles": ROLES,
-        "rights": {right: [role for role in ROLES if role in RIGHTS[right]] for right in RIGHTS},
+        "rights": [(_RIGHTS[right], roles) for right, roles in RIGHTS.items()],
         "problem": problem,
         "most": _MOST_PASSWORD,
         "time_of": lambda unix_ms: text_of(unix_ms, visit.services.zone),
