@@ -174,10 +174,13 @@ async def _form_of(request: Request) -> Mapping[str, str]:
 
 
 async def _form_in_time(request: Request) -> Mapping[str, str]:
+    kind = request.headers.get("content-type", "")
     with anyio.move_on_after(_LONGEST_S):
-        if request.headers.get("content-type", "").startswith("application/json"):
+        if kind.startswith("application/json"):
             return _fields_of(await _json_of(request))
-        async with request.form(max_files=0, max_fields=100) as form:
+        if kind.startswith("multipart/"):  # no page of ours sends it
+            raise HTTPException(400, "a form cannot come in parts; send its fields")
+        async with request.form(max_fields=100) as form:
             return {name: value for name, value in form.items() if isinstance(value, str)}
     raise HTTPException(408, "the request came too slowly; send it again")
 

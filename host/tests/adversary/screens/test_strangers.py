@@ -176,6 +176,17 @@ def test_what_is_not_a_text_is_refused(screens: Screens, body: bytes) -> None:
     assert answer.status_code == 400
 
 
+@pytest.mark.parametrize("body", [b"{}", b"--x\r\nnonsense\r\n--x--\r\n"])
+def test_a_form_in_parts_is_not_read(
+    screens: Screens, caplog: pytest.LogCaptureFixture, body: bytes
+) -> None:
+    """No page sends one, and its reader prints what is wrong with it."""
+    headers = {"content-type": "multipart/form-data; boundary=x"}
+    answer = screens.visitor().post("/sign-in", content=body, headers=headers)
+    assert answer.status_code == 400
+    assert not [each for each in caplog.records if "multipart" in each.name]
+
+
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_body_that_is_too_large_is_refused_with_all_headers(
     screens: Screens, chunked: bool
