@@ -167,10 +167,9 @@ class _Reader:
             self._day(day)
             return self._second_day(text, day.end())
         if before := LAST.match(text, at) or AGO.match(text, at):
-            for place, said in zip(
-                ("begin", "end"), said_before_now(before, self._now_unix_ms), strict=True
-            ):
-                self._put_time(place, said)
+            begin, end = said_before_now(before, self._now_unix_ms)
+            self._put_time("begin", begin)
+            self._put_time("end", end)
             return before.end()
         for pattern, place in ((_FROM, "begin"), (_AT, "at"), (_TO, "end"), (None, "")):
             said = None if pattern is None else pattern.match(text, at)
