@@ -106,8 +106,9 @@ def _queries(index: RoundIndex) -> dict[str, Query]:
     now, zone = time.time_ns() // 1_000_000, zone_of("UTC")
     known = Known(index.tables(), index.units())
     hour = Query(begin_unix_ms=now - 2 * _HOUR_MS, end_unix_ms=now - _HOUR_MS)
+    where = f'table "{known.tables[0]}"' if known.tables else f'unit "{known.units[0]}"'
     asked = {
-        "table": "table 1",
+        "table": where,
         "round": "shoe 1 round 12",
         "cards": "7H 9D KS",
         "ranks": "cards 7 9 A 2",
@@ -116,7 +117,7 @@ def _queries(index: RoundIndex) -> dict[str, Query]:
         "incident": "by hand, any incident",
         "entered by hand": "by hand",
         "void": "void",
-        "nothing": "table 1, 7H 7H 7H 7H",
+        "nothing": f"{where}, 7H 7H 7H 7H",
     }
     queries = {name: read_line(text, known, zone, now) for name, text in asked.items()}
     return {"all": Query(), "table time": hour, **queries}
