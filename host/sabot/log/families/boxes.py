@@ -1,6 +1,6 @@
 """Rounds of blackjack, made from events: the hands of the boxes, the dealer's hand, the results."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -103,8 +103,8 @@ class BlackjackRound:
 
     @property
     def boxes(self) -> tuple[tuple[BoxHand, ...], ...]:
-        """The hands of each box, from the first; several after a split. In a round without a result
-        it may be unknown where a split hand ends: its cards are in the first hands then."""
+        """The hands of each box, from the first; several after a split. Before the results it may
+        be unknown where a hand of split aces ends: its cards are in the first hands then."""
         numbers = [_box_of(each) for each in self.drawn if each.position.startswith(BOX)]
         return tuple(self._hands_of(box) for box in range(1, max(numbers, default=0) + 1))
 
@@ -126,12 +126,14 @@ class BlackjackRound:
     def _hands_of(self, box: int) -> tuple[BoxHand, ...]:
         results = [each for each in self.results if each.box == box]
         hands: list[list[Card]] = [[]]
-        doubled = set()
+        doubled: set[int] = set()
+        ended = 0  # so many of the first hands, by what was decided
         for event in self.events:
             if isinstance(event, CardEvent):
                 if event.position == f"{BOX}{box}":
-                    hands[_hand_due(hands, results)].append(_card(event))
+                    hands[_hand_due(hands, results, ended, doubled)].append(_card(event))
             elif event.box == box and 1 <= event.hand <= len(hands):
+                ended = max(ended, event.hand - (event.action in ("doubles", "splits")))
                 if event.action == "splits" and hands[event.hand - 1]:
                     hands.insert(event.hand, [hands[event.hand - 1].pop()])
                 elif event.action == "doubles":
@@ -187,12 +189,25 @@ def with_event(dealt: BlackjackRound, event: Event, opened: Sequence[CardEvent])
     return dealt
 
 
-def _hand_due(hands: Sequence[Sequence[Card]], results: Sequence[HandResultEvent]) -> int:
+def _hand_due(
+    hands: Sequence[Sequence[Card]],
+    results: Sequence[HandResultEvent],
+    ended: int,
+    doubled: Container[int],
+) -> int:
     """Return the place of the hand that gets the next card: the first one that has not the total of
-    its result yet. No card leaves a hand's total and its softness as they were."""
+    its result yet. No card leaves a hand's total and its softness as they were. Without its result
+    it is the first one that has neither 21 or more, nor its card after it was doubled, nor is among
+    the first that have `ended`."""
     for place, hand in enumerate(hands):
         result = next((each for each in results if each.hand == place + 1), None)
-        if len(hand) < 2 or result is None or _total_of(hand) != (result.total, result.soft):
+        total = _total_of(hand)
+        if result is None:
+            one_more = place + 1 in doubled and len(hand) > 2
+            over = place < ended or one_more or total[0] >= _MOST
+        else:
+            over = total == (result.total, result.soft)
+        if len(hand) < 2 or not over:
             return place
     return len(hands) - 1
 

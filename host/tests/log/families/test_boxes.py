@@ -9,7 +9,7 @@ from firmware.tests.support import boxes
 from host.tests.support.dealt_boxes import PAIRS, BoxLog
 from sabot.link import wire
 from sabot.log.families.boxes import BlackjackRound
-from sabot.log.rounds import Round, dealt_of
+from sabot.log.rounds import Round, Rounds, dealt_of
 from sabot_protocol import cards
 
 
@@ -59,6 +59,27 @@ def test_a_doubled_hand_and_a_card_entered_by_hand_are_named() -> None:
     ((hand,),) = dealt.boxes
     assert (hand.doubled, hand.outcome, list(hand.cards)) == (True, "wins", ["6S", "5S", "TH"])
     assert dealt.dealer == ("9D", "TC") and dealt.as_json()["boxes"][0][0]["doubled"] is True
+
+
+@pytest.mark.parametrize(
+    ("played", "hands"),
+    [
+        ("5H next 6S 2H", ["TS 4H 5H", "TH 6S 2H"]),  # stands on the first one
+        ("9H 6S 2H", ["TS 4H 9H", "TH 6S 2H"]),  # and this one is over
+        ("reveal 5H 6S", ["TS 4H 5H", "TH 6S"]),  # doubles
+        ("", ["TS 4H", "TH"]),
+    ],
+)
+def test_the_hands_of_a_box_that_was_split_are_known_while_they_are_played(
+    played: str, hands: list[str]
+) -> None:
+    log, rounds = BoxLog().load(), Rounds("U")
+    for text in f"next TS 9D TH 8C burn next 4H {played}".split():
+        log.give(text)
+    for record in log.records:
+        rounds.add(wire.parse_event(record))
+    assert isinstance(rounds.open, BlackjackRound)
+    assert [" ".join(hand.cards) for hand in rounds.open.boxes[0]] == hands
 
 
 @pytest.mark.parametrize(("choice", "sealed"), [("opened", 0), ("never", 1)])
