@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from host.tests.adversary.screens.server import PATIENCE_S, ask, connect, serving
 from host.tests.support.screens import PASSWORD, Screens
 from sabot.desk.notes import LONGEST_NAME
+from sabot.desk.passwords import LONGEST
 from sabot.desk.tries import FREE
 from sabot.errors import DeskRefused, TooManyTries, WrongPassword
 from sabot.web import feed
@@ -49,6 +50,21 @@ def test_long_names_that_are_kept_count_as_one(screens: Screens) -> None:
             screens.desk.sign_in(f"{longest}{number}", PASSWORD, origin=f"10.0.0.{number}")
     with pytest.raises(TooManyTries):
         screens.desk.sign_in(longest, PASSWORD, origin="10.0.1.1")
+
+
+def test_a_password_that_is_set_lets_its_user_in_from_every_keyboard(screens: Screens) -> None:
+    """With as many letters as it may have, each of which some keyboards make of two."""
+    composed = "é" * LONGEST
+    typed = unicodedata.normalize("NFD", composed)
+    screens.desk.add_user("long", "floor", typed, by="administrator")
+    for each in (typed, composed):
+        token = screens.desk.sign_in("long", each, origin="keyboard")
+        assert screens.desk.user_of(token)
+    for wrong in (typed[:-2], typed + "e", composed + "\u0301"):
+        with pytest.raises(WrongPassword):
+            screens.desk.sign_in("long", wrong, origin="keyboard")
+    with pytest.raises(DeskRefused):
+        screens.desk.set_password("long", typed + "é" * LONGEST * 4, by="administrator")
 
 
 @pytest.mark.slow
