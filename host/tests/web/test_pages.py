@@ -90,6 +90,20 @@ def test_before_its_first_card_a_hand_of_holdem_looks_like_no_round_of_baccarat(
         assert not re.search('class="(roads|plate|side player)"', each)
 
 
+def test_a_long_name_of_a_table_is_written_small_on_its_tile_and_board(screens: Screens) -> None:
+    log, name = FirmwareLog(), "Salon Maximilian, at the window"
+    log.record(events.PROVISIONED, 0, 0, (name, 0))
+    screens.store.append("LONG-1", stored(log.records))
+    client = screens.visitor("surveillance")
+    end_s = time.monotonic() + _PATIENCE_S
+    while (board := client.get(f"/board/{name}")).status_code != 200:
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
+    assert f'<h1 class="long">{name}</h1>' in board.text
+    assert f'<h2 class="long"><a href="/tables/LONG-1">{name}</a></h2>' in client.get("/").text
+    assert "<h1>1</h1>" in client.get("/board/1").text
+
+
 def test_what_came_out_of_a_shoe_of_cards_in_play_is_for_surveillance(screens: Screens) -> None:
     for role, seen in (("surveillance", True), ("floor", False), ("technician", False)):
         page = screens.visitor(role).get(f"/tables/{BACCARAT}").text
