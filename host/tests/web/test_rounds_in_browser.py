@@ -78,7 +78,7 @@ def test_a_search_that_is_not_understood_is_said_where_it_was_typed(page: Page, 
 
 def test_the_files_of_a_round_come_as_downloads(page: Page, url: str, tmp_path: Path) -> None:
     page.goto(f"{url}/rounds/{BACCARAT}/1/1")
-    for button, ending in (("Printed page", ".html"), ("Signed bundle", ".bundle")):
+    for button, ending in (("Printed page", ".html"), ("Signed bundle", ".sabot")):
         with page.expect_download() as download:
             page.get_by_role("button", name=button).click()
         assert download.value.suggested_filename.endswith(ending)

@@ -88,7 +88,7 @@ def _bundle(visit: Visit) -> Response:
     except SabotError as error:
         raise HTTPException(409, str(error)) from None
     _note_export(visit, view, _BUNDLE, data)
-    return _download(data, f"{_stem(view, of_shoe=True)}.bundle", "application/octet-stream")
+    return _download(data, f"{_stem(view, of_shoe=True)}.sabot", "application/octet-stream")
 
 
 def _printed(visit: Visit) -> Response:
