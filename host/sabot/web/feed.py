@@ -24,7 +24,7 @@ from sabot.web.access import Visit
 from sabot.web.sources import Source, WithAlerts
 
 _BATCH_S = 0.04
-"""Changes within this time are sent together."""
+"""So often at most changes are sent: those that came meanwhile together."""
 _BEAT_S = 10.0
 """At least so often a page gets an event, so that it knows that it is connected, and the session is
 checked."""
@@ -103,6 +103,7 @@ class Feeds:
             await send(f"retry: {_RETRY_MS}\n\n".encode())
             while not self._closed:
                 changed.clear()
+                looked_s = monotonic()
                 payload: Mapping[str, Any] = {}
                 if source.due():
                     now, payload = await anyio.to_thread.run_sync(source.since, version)
@@ -116,17 +117,18 @@ class Feeds:
                     if not await anyio.to_thread.run_sync(feed.lasts):
                         await send(b"event: ended\ndata: {}\n\n")
                         return
-                await _wait(changed, beat_s - monotonic())
+                await _wait(changed, beat_s - monotonic(), looked_s + _BATCH_S)
         finally:
             del self._open[feed]
 
 
-async def _wait(changed: asyncio.Event, most_s: float) -> None:
+async def _wait(changed: asyncio.Event, most_s: float, until_s: float) -> None:
+    """Wait for a change, and then until `until_s`; for `most_s` without one."""
     try:
         await asyncio.wait_for(changed.wait(), max(0.0, most_s))
-        await asyncio.sleep(_BATCH_S)
     except TimeoutError:
         return
+    await asyncio.sleep(max(0.0, until_s - monotonic()))
 
 
 def _event(event_id: str | None, payload: Mapping[str, Any]) -> bytes:

@@ -163,6 +163,23 @@ def test_every_page_is_whole_legible_and_quiet_for_its_roles(
             assert not watched.wrong, (path, watched.wrong)
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_tile_has_room_for_what_it_shows(
+    shown_in: Browser, screens: Screens, url: str, width: int
+) -> None:
+    """All tiles are of one height, so that a change of one moves no other."""
+    size = {"width": width, "height": width * 9 // 16}
+    with _signed_in(shown_in, screens, url, "surveillance", viewport=size) as context:
+        page = context.new_page()
+        page.goto(f"{url}/")
+        cut = page.eval_on_selector_all(
+            ".tile",
+            "all => all.filter(t => t.scrollHeight > t.clientHeight || t.scrollWidth > t.clientWidth)"
+            ".map(t => t.innerText)",
+        )
+        assert not cut
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_no_page_that_a_role_may_not_see_is_shown_or_linked(
     shown_in: Browser, screens: Screens, url: str, role: str

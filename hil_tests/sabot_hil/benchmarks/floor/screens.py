@@ -47,11 +47,18 @@ _WATCH = """() => {
     for (const { unit, event } of put) window.seen.push([unit, Number(event), now]);
     put = [];
   };
+  const wall = document.getElementById("wall");
+  const note = (node) => {
+    if (!put.length) painted.port2.postMessage(0);
+    put.push({ ...node.dataset });
+  };
   new MutationObserver((changes) => {
-    for (const change of changes) for (const node of change.addedNodes)
-      if (node.dataset?.event) put.push(node.dataset);
-    painted.port2.postMessage(0);
-  }).observe(document.getElementById("wall"), { childList: true });
+    for (const { target } of changes) note(target);
+  }).observe(wall, { attributes: true, attributeFilter: ["data-event"], subtree: true });
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes) for (const node of addedNodes)
+      if (node.dataset?.event) note(node);
+  }).observe(wall, { childList: true });
 }"""
 _IS_PAINTED = "() => performance.getEntriesByName('first-contentful-paint').length"
 _FIRST_PAINT = """() => {
@@ -98,7 +105,7 @@ def measure_screens(
         with _served(path) as (server, url):
             begin_s = time.monotonic()
             _sign_in(shown_in, url)
-            _wait_until_loaded(shown_in, url, tables)
+            _wait_until_loaded(shown_in, tables)
             loaded_s = time.monotonic() - begin_s
             page = shown_in.page
             page.goto(url)
@@ -208,14 +215,13 @@ def _sign_in(shown_in: Browser, url: str) -> None:
     page.wait_for_selector("#wall")
 
 
-def _wait_until_loaded(shown_in: Browser, url: str, tables: int) -> None:
-    give_up_s = time.monotonic() + _LOAD_S
-    while True:
-        shown_in.page.goto(url)
-        if shown_in.page.locator(".tile").count() == tables:
-            return
-        assert time.monotonic() < give_up_s, "not all tables are loaded"
-        time.sleep(1.0)
+def _wait_until_loaded(shown_in: Browser, tables: int) -> None:
+    """Wait, on the wall, until each table has appeared."""
+    shown_in.page.wait_for_function(
+        "count => document.querySelectorAll('.tile').length === count",
+        arg=tables,
+        timeout=1000 * _LOAD_S,
+    )
 
 
 @contextmanager

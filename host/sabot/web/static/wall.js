@@ -19,18 +19,26 @@ function tileOf(html) {
   return holder.content.querySelector(".tile");
 }
 
+// The tile that stays, with all that the new one has: the browser lays out this tile alone.
+function renewed(old, tile) {
+  for (const { name, value } of tile.attributes)
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  old.replaceChildren(...tile.childNodes);
+  return old;
+}
+
 function put(tile) {
   const old = tiles.get(tile.dataset.unit);
-  tiles.set(tile.dataset.unit, tile);
   showTimes(tile);
   const focused = old?.contains(document.activeElement);
-  if (old && before(old, tile) === 0) old.replaceWith(tile);
+  if (old && before(old, tile) === 0) tile = renewed(old, tile);
   else {
     old?.remove();
     let next = wall.firstElementChild;
     while (next && before(next, tile) < 0) next = next.nextElementSibling;
     wall.insertBefore(tile, next);
   }
+  tiles.set(tile.dataset.unit, tile);
   if (focused) tile.querySelector("a")?.focus({ preventScroll: true });
 }
 
@@ -60,7 +68,7 @@ document.addEventListener("changed", ({ detail }) => {
   }
   if (waiting.size && !frame) frame = requestAnimationFrame(show);
   const known = new Set([...tiles.keys(), ...waiting.keys()]).size;
-  if (detail.count !== undefined && detail.count !== known) location.reload(); // a unit is gone
+  if (detail.count < known) location.reload(); // a unit is gone; one that is new comes next
 });
 
 // Arrows and j, k go from tile to tile.
