@@ -174,8 +174,8 @@ def test_every_tile_has_room_for_what_it_shows(
         page.goto(f"{url}/")
         cut = page.eval_on_selector_all(
             ".tile",
-            "all => all.filter(t => t.scrollHeight > t.clientHeight || t.scrollWidth > t.clientWidth)"
-            ".map(t => t.innerText)",
+            """all => all.filter((tile) => tile.scrollHeight > tile.clientHeight
+                || tile.scrollWidth > tile.clientWidth).map((tile) => tile.innerText)""",
         )
         assert not cut
 
