@@ -220,13 +220,27 @@ class Desk:
     def acknowledge(self, alert_id: str, remark: str, *, by: str) -> None:
         """Note that a user has looked at an alert. Raises DeskRefused without such an alert, or if
         the remark is empty, too long or not printable."""
-        if not remark.strip() or len(remark) > LONGEST_TEXT or printable(remark) != remark:
-            raise DeskRefused(f"a remark is one line of 1 to {LONGEST_TEXT} characters")
+        _check_remark(remark)
         with self._writing() as connection, self._lock:
             self._catch_up(connection)
             if self._alerts.of(alert_id) is None:
                 raise DeskRefused(f"{alert_id}: there is no such alert")
             self._write(connection, by, "acknowledged", {"id": alert_id, "remark": remark})
+
+    def acknowledge_kind(self, kind: str, newest: int, remark: str, *, by: str) -> str:
+        """Note that a user has looked at all open alerts of a kind, up to the note `newest`, which
+        is the last that the user saw; each has a note of its own. Return the id of one of them.
+        Raises DeskRefused without any, and for a remark as `acknowledge` does."""
+        _check_remark(remark)
+        with self._writing() as connection, self._lock:
+            self._catch_up(connection)
+            seen = [each for each in self._alerts.open if each.number <= newest]
+            ids = [each.alert.id for each in seen if each.alert.kind == kind]
+            if not ids:
+                raise DeskRefused("there is no such alert open any more")
+            for id_ in ids:
+                self._write(connection, by, "acknowledged", {"id": id_, "remark": remark})
+        return ids[-1]
 
     def opened_round(self, unit: str, shoe: int, round: int, *, by: str) -> None:
         """Note that a user has opened a round."""
@@ -343,6 +357,11 @@ def _check_name(name: str) -> None:
 def _folded(name: str) -> str:
     """What names have in common that look alike: people read them in the notes."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def _check_remark(remark: str) -> None:
+    if not remark.strip() or len(remark) > LONGEST_TEXT or printable(remark) != remark:
+        raise DeskRefused(f"a remark is one line of 1 to {LONGEST_TEXT} characters")
 
 
 def _check_role(role: str) -> None:

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,35 @@ def test_an_alert_is_raised_once_and_open_until_acknowledged(desk: Desk) -> None
         (BOB, "looked at the video"),
         (ADA, "and at the cards"),
     ]
+
+
+def test_all_open_alerts_of_a_kind_that_a_user_saw_are_acknowledged_one_by_one(desk: Desk) -> None:
+    def raised(unit: str, kind: str) -> str:
+        alert = replace(ALERT, id=f"{unit}/{kind}/7", unit=unit, kind=kind)
+        assert desk.raise_alert(alert)
+        return alert.id
+
+    wanted = {raised("U1", "silent"), raised("U2", "silent")}
+    others = {raised("U3", "error")}
+    done = raised("U4", "silent")
+    desk.acknowledge(done, "seen before", by=BOB)
+    newest = desk.newest_note()
+    others.add(raised("U5", "silent"))  # the user did not see this one
+    assert desk.acknowledge_kind("silent", newest, "the server was off", by=ADA) in wanted
+    log = AlertLog()
+    for note in desk.notes():
+        log.add(note)
+    assert {each.alert.id for each in log.open} == others
+    for id_ in wanted:
+        (made,) = log.of(id_).acknowledgements  # type: ignore[union-attr]
+        assert (made.by, made.remark) == (ADA, "the server was off")
+    for kind, remark, why in (
+        ("silent", "seen", "no such alert"),
+        ("lid", "seen", "no such alert"),
+        ("error", " ", "remark"),
+    ):
+        with pytest.raises(DeskRefused, match=why):
+            desk.acknowledge_kind(kind, newest, remark, by=ADA)
 
 
 @pytest.mark.parametrize("remark", ["", "  ", "x" * 501, "two\nlines", "\x1b[2J"])

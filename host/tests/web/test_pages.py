@@ -51,6 +51,22 @@ def test_an_alert_stays_open_until_it_is_acknowledged_with_a_remark(screens: Scr
     assert "&lt;b&gt;seen&lt;/b&gt;" in done and "and again" in done
 
 
+def test_several_alerts_of_a_kind_are_acknowledged_together_with_one_remark(
+    screens: Screens,
+) -> None:
+    client = screens.visitor("surveillance")
+    alerts = [_raise_alert(screens, f"MANY-{number}") for number in range(3)]
+    page = client.get("/alerts").text
+    (newest,) = re.findall(r'id="many-error".*?name="newest" value="(\d+)"', page, re.DOTALL)
+    send = {"kind": "error", "newest": newest}
+    assert _post(client, "/alerts/acknowledge-kind", **send, remark=" ") == 400
+    assert _post(client, "/alerts/acknowledge-kind", **send | {"newest": "-1"}, remark="x") == 400
+    assert _post(client, "/alerts/acknowledge-kind", **send, remark="the lamp failed") == 303
+    still_open, _, done = client.get("/alerts").text.partition('id="part-done"')
+    assert not any(alert in still_open for alert in alerts)
+    assert done.count("the lamp failed") >= 3
+
+
 def test_a_technician_sees_alerts_and_cannot_acknowledge_them(screens: Screens) -> None:
     client = screens.visitor("technician")
     alert = _raise_alert(screens, "LOUD-2")

@@ -19,6 +19,7 @@ _ALLOWED = {
     "GET /alerts": "fst",
     "GET /alerts/live": "fst",
     "POST /alerts/acknowledge": "fs",
+    "POST /alerts/acknowledge-kind": "fs",
     "GET /boards": "bfsta",
     "GET /board/{table:path}": "*",
     "GET /board/{table:path}/live": "*",

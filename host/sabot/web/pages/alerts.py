@@ -1,6 +1,7 @@
 """Alerts: what someone must look at. They stay until they are acknowledged, with a remark."""
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 
 from markupsafe import Markup
@@ -23,6 +24,9 @@ _KINDS = KINDS | {
 """What each kind of alert means."""
 
 _MOST_OPEN, _MOST_DONE = 200, 50
+_MANY = 3
+"""So many open alerts of a kind can be acknowledged together: a log that was not served for a day
+has a silent shoe at every table."""
 _SEEN_WITHIN_S = 2.0
 _POLL_S = 0.02
 
@@ -60,6 +64,19 @@ def _acknowledge(visit: Visit) -> Response:
     return RedirectResponse("/alerts#main", 303)  # the next Tab is in the first open alert
 
 
+def _acknowledge_kind(visit: Visit) -> Response:
+    """All open alerts of a kind that the page showed, with one remark."""
+    kind, remark = visit.form.get("kind", ""), visit.form.get("remark", "").strip()
+    newest = visit.form.get("newest", "")
+    number = int(newest) if newest.isascii() and newest.isdecimal() and len(newest) < 16 else 0
+    try:
+        last = visit.services.desk.acknowledge_kind(kind, number, remark, by=visit.name)
+    except DeskRefused as error:
+        return _page(visit, str(error), 400)
+    wait_until_seen(visit, last, remark)
+    return RedirectResponse("/alerts#main", 303)
+
+
 def wait_until_seen(visit: Visit, alert_id: str, remark: str) -> None:
     """Wait for a moment until the floor has seen the acknowledgement that was just made."""
     alerts, end_s = visit.services.floor.alerts, time.monotonic() + _SEEN_WITHIN_S
@@ -87,7 +104,11 @@ def _parts(visit: Visit) -> Mapping[str, str]:
         "most": LONGEST_TEXT,
     }
     more = max(0, len(still_open) - _MOST_OPEN)
+    counts = Counter(raised.alert.kind for raised in still_open)
+    many = [(kind, count) for kind, count in counts.most_common() if count >= _MANY]
+    newest = max((raised.number for raised in still_open), default=0)
     return {
+        "part-many": html_of("alerts/many.html", many=many, newest=newest, **shown),
         "part-open": html_of(
             "alerts/list.html", raised=still_open[:_MOST_OPEN], more=more, **shown
         ),
@@ -99,4 +120,5 @@ ROUTES = [
     Guarded("/alerts", _alerts, "alerts"),
     Guarded("/alerts/live", _live, "alerts"),
     Guarded("/alerts/acknowledge", _acknowledge, "acknowledge", ["POST"]),
+    Guarded("/alerts/acknowledge-kind", _acknowledge_kind, "acknowledge", ["POST"]),
 ]
