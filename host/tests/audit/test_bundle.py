@@ -630,7 +630,7 @@ def test_a_bundle_that_is_too_large_is_not_written(
 ) -> None:
     taken = setup.collect()
     monkeypatch.setattr(bundle_file, "MAX_SIZE", 2000)
-    with pytest.raises(BundleUnusable, match=r"not written: U1 shoe 2 makes [\d,]+ bytes"):
+    with pytest.raises(BundleUnusable, match=r"U1 shoe 2: not exported: it makes [\d,]+ bytes"):
         bundle_file.save(setup.bundle, taken, _OPERATOR)
     assert not setup.bundle.exists()
     monkeypatch.setattr("sabot.audit.excerpt.MAX_SIZE", 2000)

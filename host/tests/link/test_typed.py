@@ -24,8 +24,8 @@ _COMMANDS = [shape for shape in definitions.TO_DEVICE if shape.by is not None]
 _NO_INCIDENT = {
     "burn", "decision", "lock", "game_loaded", "identified",
     "calibrated", "checkpoint", "updated", "update_undone", "provisioned",
-    "ghost_hand", "unsealed", "play", "looked", "hand_result", "blackjack_result",
-    "hand_begun", "betting_ended", "run_twice", "hand_ended",
+    "ghost_hand", "unsealed", "play", "looked", "hand_result",
+    "betting_ended", "run_twice",
 }  # fmt: skip
 """Kinds of events that are not incidents."""
 

@@ -106,14 +106,14 @@ def serve(
         None if operator_key is None else load_private_key(operator_key),
         captures,
     )
-    with Store(db) as store, ctrl_c_and_term(), serving(store, address, tls, at_hand) as server:
-        console.print(server.url, soft_wrap=True)
-        try:
+    try:
+        with Store(db) as store, ctrl_c_and_term(), serving(store, address, tls, at_hand) as server:
+            console.print(server.url, soft_wrap=True)
             while server.running:
                 time.sleep(_WAIT_S)
-        except KeyboardInterrupt:
-            problems.print(plain(f"{db}: {left_by('serve')}"))
-            return
+    except KeyboardInterrupt:  # also right after the address was printed
+        problems.print(plain(f"{db}: {left_by('serve')}"))
+        return
     raise server.failure or CannotServe(f"{address}: the server has stopped; start it again")
 
 

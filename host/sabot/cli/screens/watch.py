@@ -5,6 +5,7 @@ import sys
 import typer
 
 from sabot.cli import options
+from sabot.cli.view import console
 from sabot.floor.live import Floor
 from sabot.log.store import Store
 
@@ -15,7 +16,7 @@ def watch(db: options.Db = options.DEFAULT_DB, zone: options.Zone = None) -> Non
     Those that need a look come first. Enter opens a table, / searches, q ends it. Cards that must
     not show yet are not shown.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin.isatty() and console.is_terminal):
         raise typer.BadParameter("watch needs a terminal; `sabot tables` prints the tables once")
     from sabot.watch.app import WatchApp  # half a second, for which an error should not wait
 

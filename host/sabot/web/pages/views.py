@@ -8,6 +8,7 @@ from starlette.responses import Response
 from sabot.desk.desk import Desk
 from sabot.desk.notes import Note
 from sabot.reports.table_time import text_of
+from sabot.text import counted
 from sabot.web.access import Guarded, Visit
 from sabot.web.rendering import page
 
@@ -77,7 +78,7 @@ def _what(note: Note) -> str:
         case "signed_in":
             return f"signed in from {it['origin']}"
         case "sign_in_refused":
-            more = f" and {it['more']:,} more times" if it["more"] else ""
+            more = f" and {counted(it['more'], 'more time')}" if it["more"] else ""
             return f"refused {it['name'] or 'an unknown name'} from {it['origin']}{more}"
         case "signed_out":
             return "signed out"
