@@ -9,6 +9,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,8 +59,10 @@ def measure_searching(units: int = UNITS, events: int = EVENTS) -> Searching:
     with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
         path = Path(folder) / "log.sqlite"
         make_busy_floor(path, units, events)
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            return pool.apply(_measure, (path,))
+        # Not a `Pool`: its processes may have no helpers of their own.
+        spawn = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+            return pool.submit(_measure, path).result()
 
 
 def searches() -> list[Benchmark]:
