@@ -90,7 +90,7 @@ class Alarms:
                     units |= self._take(self._note(alert))
                 else:
                     self._desk.raise_alert(alert)
-            except NoteUnusable:  # the name of its unit is none that the desk can note
+            except NoteUnusable:  # the desk cannot note the name of its unit
                 pass
             self._due.popleft()
         units |= self._catch_up()

@@ -1,6 +1,7 @@
 """The wall and the table of `sabot serve`, in a terminal."""
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable
 from datetime import tzinfo
 from typing import ClassVar
@@ -84,9 +85,9 @@ class _Live(Screen[None]):
                 self._shown_s, before = time.monotonic(), -1
             self.show_after(before)
 
+    @abstractmethod
     def show_after(self, version: int) -> None:
         """Show what has changed after this version; all if it is negative."""
-        raise NotImplementedError
 
 
 class _Tables(DataTable[Text]):

@@ -66,10 +66,10 @@ _CONTRASTS = """([normal, large]) => {
     const [r, g, b] = rgb.map((c) => linear(c / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const behind = (element) => {
+  const ground = (element) => {
     if (!element) return [255, 255, 255];
     const colour = parse(getComputedStyle(element).backgroundColor);
-    return colour[3] === 1 ? colour.slice(0, 3) : over(colour, behind(element.parentElement));
+    return colour[3] === 1 ? colour.slice(0, 3) : over(colour, ground(element.parentElement));
   };
   const faint = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -81,7 +81,7 @@ _CONTRASTS = """([normal, large]) => {
     let opacity = 1;
     for (let each = element; each; each = each.parentElement)
       opacity *= getComputedStyle(each).opacity;
-    const below = behind(element), ink = parse(style.color);
+    const below = ground(element), ink = parse(style.color);
     const rgb = over([...ink.slice(0, 3), ink[3] * opacity], below);
     const [one, other] = [light(rgb), light(below)].sort((a, b) => b - a);
     const ratio = (one + 0.05) / (other + 0.05);

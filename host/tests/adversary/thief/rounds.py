@@ -7,6 +7,7 @@ many) is drawn at random, whatever the cards are.
 """
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -104,7 +105,7 @@ def document_of(family: str) -> bytes:
     return all_games.document(_TABLES[family].game, {"voided_cards": "never"})
 
 
-class _Table:
+class _Table(ABC):
     """A table, its dealer and its supervisor."""
 
     family = game = ""
@@ -230,18 +231,21 @@ class _Table:
         self.shoe.play(KEY_TURNED[0], VOID, KEY_TURNED[1])
         self.shoe.ask_all()
 
+    @abstractmethod
     def _name(self, position: str) -> str:
         """The name of the card that comes out now, empty if it is face up."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _decide(self) -> bool:
-        raise NotImplementedError
+        """Do what the table's own buttons ask for; return whether the round goes on."""
 
+    @abstractmethod
     def _stratum(self, seen: Seen) -> str:
-        raise NotImplementedError
+        """Name the rounds with which this one is compared."""
 
     def _finish(self) -> None:
         """Play on until the round is over."""
+        return
 
 
 class Midi(_Table):
