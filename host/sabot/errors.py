@@ -65,11 +65,19 @@ class SameUnit(SabotError):
     exit_code = 7
 
 
+WHEN_DAMAGED = "keep it, and log to another file with --db: the shoe sends what it still holds"
+"""What to do with a log that cannot be trusted or read, for messages."""
+
+
 class DatabaseUnusable(SabotError):
     """The file is not a Sabot log, has other tables than one, is newer, is damaged, or cannot be
     written."""
 
     exit_code = 8
+
+
+class DatabaseLocked(DatabaseUnusable):
+    """Another program has kept the database locked for too long."""
 
 
 class DiskFull(SabotError):

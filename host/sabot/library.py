@@ -12,9 +12,10 @@ from sabot.link.events import Event
 from sabot.link.wire import WireError
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
+from sabot.log.place import Place, place_of
 from sabot.log.reveal import SealedCards, hidden_round, shown
 from sabot.log.rounds import Dealt, Round, dealt_of
-from sabot.log.store import DAMAGED, Filter, Row, Store
+from sabot.log.store import DAMAGED, Filter, Row, Store, open_store
 from sabot.reports.event_words import fields_of
 from sabot.text import utc_moment, utc_time
 from sabot_protocol import events as event_shapes
@@ -109,13 +110,13 @@ class Log:
     by event within a unit. Every method raises DatabaseUnusable if the file is damaged.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._store = Store(path)
+    def __init__(self, place: Place) -> None:
+        self._store = open_store(place)
 
     @property
-    def path(self) -> Path:
-        """The file."""
-        return self._store.path
+    def place(self) -> Place:
+        """Its file, or its address."""
+        return self._store.place
 
     def __enter__(self) -> "Log":
         return self
@@ -232,7 +233,7 @@ class Log:
         retention removed; without it, each removal is a finding. Units are checked in parallel if
         the machine has several cores. Raises KeysUnusable.
         """
-        from sabot.audit.verify import VerifyOptions, verify_file
+        from sabot.audit.verify import VerifyOptions, verify_log
         from sabot.keys.chain_keys import Keys
         from sabot.keys.signing import load_public
 
@@ -240,18 +241,19 @@ class Log:
             keys=None if keys is None else Keys.load(Path(keys)),
             operator=None if operator is None else load_public(Path(operator)),
         )
-        findings, summary = verify_file(self.path, against)
+        findings, summary = verify_log(self.place, against)
         return Verification(
             tuple(findings), tuple(summary.notes), summary.units, summary.events, summary.rounds
         )
 
 
-def open(path: str | os.PathLike[str]) -> Log:
-    """Open the log at `path` for reading; use it in a `with` statement, or close it.
+def open(place: str | os.PathLike[str]) -> Log:
+    """Open the log at `place`, a file or postgresql://host/name, for reading; use it in a `with`
+    statement, or close it.
 
-    Raises DatabaseUnusable if there is no such file, or it is not a Sabot log of this version.
+    Raises DatabaseUnusable if there is no such log, or it is not one that this version reads.
     """
-    return Log(Path(path))
+    return Log(place_of(os.fspath(place)))
 
 
 def refuse_damaged(row: Row) -> None:

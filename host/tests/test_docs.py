@@ -15,7 +15,7 @@ from host.tests.support import example_log
 from host.tests.support.pages import DOCS, ROOT, agrees, follow, steps_of, text_of
 from sabot import errors
 from sabot.cli.key_files import ENVIRONMENT
-from sabot.log.store import Filter, Store
+from sabot.log.store import Filter, open_store
 from sabot_firmware import panel
 from sabot_firmware.table import baccarat, blackjack, holdem
 from sabot_protocol import enums
@@ -63,7 +63,7 @@ def test_the_program_on_the_programmers_page_runs(tmp_path: Path) -> None:
 
 def test_the_example_log_is_what_its_module_writes() -> None:
     records = example_log.evening().records
-    with Store(example_log.LOG) as store:
+    with open_store(example_log.LOG) as store:
         kept = [row.data for row in store.rows(Filter(unit=example_log.UNIT))]
     assert kept == [bytes(record) for record in records]
 

@@ -138,7 +138,7 @@ def test_the_version_is_that_of_the_release() -> None:
 
 def test_rounds_can_be_filtered(path: Path) -> None:
     with sabot.open(str(path)) as log:
-        assert log.path == path and log.units() == ["SHOE-7"]
+        assert log.place == path and log.units() == ["SHOE-7"]
         whole = list(log.rounds())
         assert [(each.shoe, each.round) for each in whole] == [(1, 1), (1, 2), (2, 1)]
         assert [each.round for each in log.rounds("SHOE-7", shoe=2)] == [1]

@@ -26,7 +26,7 @@ from sabot.link.messages import StatusCommand
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.log.logger import Logger, LogWatcher
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.release.modules import modules_of
 from sabot.sim import waveform
 from sabot.sim.dealer import Dealer
@@ -149,7 +149,7 @@ def frame_figures() -> list[Benchmark]:
 def shoe_figures() -> list[Benchmark]:
     """A whole shoe of cards at pace 0, logged, and the heap that the firmware used."""
     with tempfile.TemporaryDirectory() as folder, SimulatedShoe("BENCH") as simulated:
-        with Store(Path(folder) / "log.sqlite", create=True) as store:
+        with open_store(Path(folder) / "log.sqlite", create=True) as store:
             simulated.power_on()
             after_boot = _heap_used(simulated)
             highest = [after_boot]
@@ -390,7 +390,7 @@ def _heap_used(simulated: SimulatedShoe) -> int:
 
 def _deals_a_shoe() -> bool:
     with tempfile.TemporaryDirectory() as folder, SimulatedShoe("BENCH") as simulated:
-        with Store(Path(folder) / "log.sqlite", create=True) as store:
+        with open_store(Path(folder) / "log.sqlite", create=True) as store:
             try:
                 simulated.power_on()
             except Exception:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sabot.link.session import Record
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 BATCH = 500
 _TURN = 50  # commits of the log and the bare loop in turns, so both run on an equally busy machine
@@ -31,7 +31,7 @@ class Rates:
 def measure_store(folder: Path, singles: Sequence[Record], rest: Sequence[Record]) -> Rates:
     """Store `singles` with a commit each and `rest` in batches, in a new log in `folder`."""
     path = folder / "log.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         with closing(sqlite3.connect(path)) as connection:
             (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
         single, bare = _in_turns(

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from sabot.errors import FINDINGS
 from sabot.keys import chain_keys
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_hil.benchmarks.verifying import deal_long_log
 
 EVENTS = 200_000
@@ -109,7 +109,7 @@ def main() -> None:
     if given.db is None:
         figures = measure_listing(given.events)
     else:
-        with Store(given.db) as store:
+        with open_store(given.db) as store:
             events = store.count()
         figures = (measured(each, given.db, given.keys, events) for each in COMMANDS)
     table = Table("command", "events", "first line s", "all s", "processor s", "MB", "events/s")

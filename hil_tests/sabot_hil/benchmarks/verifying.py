@@ -12,11 +12,11 @@ import cbor2
 from host.tests.support.helpers import FirmwareLog, shuffled_names
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import VerifyOptions, verify, verify_file
+from sabot.audit.verify import VerifyOptions, verify, verify_log
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol import games
 from sabot_protocol.chain import EPOCH_RECORDS, chain_id
 from sabot_protocol.events import MAC_SIZE
@@ -55,7 +55,7 @@ def measure_verifying(records: int = _RECORDS) -> Verified:
             two, [f"V{n}" for n in range(_UNITS_AT_ONCE)], records // _UNITS_AT_ONCE, keys
         )
         begin_s = time.perf_counter()
-        findings, summary = verify_file(two, VerifyOptions(keys=keys))
+        findings, summary = verify_log(two, VerifyOptions(keys=keys))
         at_once_s = time.perf_counter() - begin_s
         assert not findings, findings[:3]
         return Verified(
@@ -72,7 +72,7 @@ def deal_long_log(path: Path, units: list[str], records: int, keys: Keys) -> int
     """Deal shoes of cards until there are enough records; return how many a unit has. `keys` gets
     the keys of the units."""
     decks = [shuffled_names(seed) for seed in range(_DECKS)]
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.keep_game(games.document_of(games.MINI_NAME))
         for unit in units:
             first_key = unit.encode().ljust(32, b"\1")
@@ -90,7 +90,7 @@ def deal_long_log(path: Path, units: list[str], records: int, keys: Keys) -> int
 
 
 def _cpu_s(path: Path, against: VerifyOptions) -> float:
-    with Store(path) as store:
+    with open_store(path) as store:
         begin_s = time.process_time()
         findings = list(verify(store, Summary(), against))
         cpu_s = time.process_time() - begin_s
@@ -104,7 +104,7 @@ def _bare_cpu_s(path: Path, keys: Keys) -> float:
     (chain,) = keys.chains(unit)
     ratchet, before, key = Ratchet(keys.first_key(unit, chain) or b""), chain, b""
     assert before == chain_id(keys.first_key(unit, chain) or b"")
-    with Store(path) as store:
+    with open_store(path) as store:
         begin_s = time.process_time()
         for (number, record, mac), _ in zip(store.raw(unit), store.derived(unit), strict=True):
             if number % EPOCH_RECORDS == 0 or not key:

@@ -12,7 +12,7 @@ from sabot.link.command_keys import CommandKeyFile
 from sabot.link.session import Record
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Round, rounds_of
-from sabot.log.store import Filter, Store
+from sabot.log.store import Filter, Store, open_store
 from sabot_hil.capabilities import Clock, Target, session_with
 from sabot_hil.kit.dealer import Hand, logged
 from sabot_hil.kit.waiting import seconds_of, wait_until
@@ -35,7 +35,7 @@ class Logbook:
     ) -> None:
         self._folder = folder
         self._clock = clock
-        self.store = Store(folder / "log.sqlite", create=True)
+        self.store = open_store(folder / "log.sqlite", create=True)
         self.attachments: list[str] = []
         watcher = LogWatcher(attached=lambda port, client: self.attachments.append(client.unit))
         # With the machine's clock, the host would poll a shoe with emulated time without a pause.
@@ -184,7 +184,7 @@ def check_taken(target: Target, folder: Path) -> list[Round]:
     """Check that the shoe's events have no findings so far, and return their rounds. The shoe's
     keys are somewhere in `folder`.
     """
-    with Store(folder / "taken.sqlite", create=True) as store:
+    with open_store(folder / "taken.sqlite", create=True) as store:
         records = taken(target)
         store.append(target.shoe.unit, records)
         store.keep_game(_game_of(target))

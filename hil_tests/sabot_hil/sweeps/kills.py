@@ -24,7 +24,7 @@ from rich.progress import track
 
 from sabot.link.client import Client
 from sabot.link.ports import Port
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_hil.capabilities import Target
 from sabot_hil.kit import dealer
 from sabot_hil.kit.dealer import Hand
@@ -145,7 +145,7 @@ def kill_many(
     finally:
         for host in hosts:
             host.kill()
-    with Store(db) as store:
+    with open_store(db) as store:
         assert check_log(store, target.shoe.unit, dealing.hands, folder) == events
     with Port(target.shoe.port) as port:
         held = Client(port).welcome.last_held
@@ -156,7 +156,7 @@ def kill_many(
 def _last_number(db: Path, unit: str) -> int:
     if not db.exists() or not db.stat().st_size:
         return 0  # the host was killed before it made the file
-    with Store(db) as store:
+    with open_store(db) as store:
         return store.last_number(unit)
 
 

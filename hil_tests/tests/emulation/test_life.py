@@ -12,7 +12,7 @@ import sabot_firmware
 from sabot.errors import UpdateFailed
 from sabot.link.events import ErrorEvent
 from sabot.log.rounds import rounds_of
-from sabot.log.store import Filter, Store
+from sabot.log.store import Filter, open_store
 from sabot.release.uf2 import Image
 from sabot_hil.kit import releases
 from sabot_hil.kit.dealer import BenchDealer, logged, shuffled_shoe
@@ -80,7 +80,7 @@ def test_from_a_bare_pico_to_a_shoe_in_service_and_never_a_brick(
     board.power.on()
     assert board.runs() == _NEWER
 
-    with Store(tmp_path / "life.sqlite", create=True) as store:
+    with open_store(tmp_path / "life.sqlite", create=True) as store:
         with board.attached() as client:
             client.begin(1)
             store.keep_game(client.read_game())

@@ -17,7 +17,7 @@ from sabot.desk.notes import UNIT
 from sabot.files import replace_whole
 from sabot.link import events
 from sabot.link.wire import WireError, parse_event
-from sabot.log.derived import LARGEST
+from sabot.log.found import LARGEST
 from sabot.log.store import Filter, Store
 from sabot.text import counted, utc_time
 from sabot_protocol.events import MAC_SIZE

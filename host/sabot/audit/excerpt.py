@@ -57,7 +57,7 @@ def collect(
         dealt += _up_to_misdeal(store, unit, shoe, dealt[-1][0])
     if not ended and not still_open:
         raise BundleUnusable(
-            f"{unit} shoe {shoe}: has not ended in {store.path}; --open exports it up to now"
+            f"{unit} shoe {shoe}: has not ended in {store.place}; --open exports it up to now"
         )
     records = _up_to_gap(store, unit, [*_lead(store, unit, start), *dealt])
     context = context_before(store, unit, records[0][0])
@@ -101,7 +101,7 @@ def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], 
         size += len(raw[1]) + len(raw[2])
         if size > MAX_SIZE:
             raise BundleUnusable(
-                f"{unit} shoe {shoe}: is over {MAX_SIZE:,} bytes in {store.path}, too large for a "
+                f"{unit} shoe {shoe}: is over {MAX_SIZE:,} bytes in {store.place}, too large for a "
                 "bundle; `sabot verify` reports what is wrong with it"
             )
         if isinstance(event, _END):
@@ -156,13 +156,13 @@ def _not_there(store: Store, unit: str, shoe: int) -> DatabaseUnusable:
     for tombstone in tombstones(store, unit):
         if shoe in {each.shoe for each in tombstone.shoes}:
             return DatabaseUnusable(
-                f"{store.path}: shoe {shoe} of {unit} was removed by retention, as events "
+                f"{store.place}: shoe {shoe} of {unit} was removed by retention, as events "
                 f"{tombstone.first} to {tombstone.last}; name a copy of the log with --db"
             )
     there = sorted({row.shoe for row in store.rows(Filter(unit=unit, kinds=("shoe_loaded",)))})
     known = f"it has {there[0]} to {there[-1]}" if there else "it has none"
     return DatabaseUnusable(
-        f"{store.path}: has no shoe of cards {shoe} of {unit}, {known}; name another with "
+        f"{store.place}: has no shoe of cards {shoe} of {unit}, {known}; name another with "
         "--shoe, or another log with --db"
     )
 

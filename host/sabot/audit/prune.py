@@ -141,8 +141,8 @@ def carry_out(
         count, after = count + 1, mac
     if count != planned.events:
         raise DatabaseUnusable(
-            f"{store.path}: events {first} to {last} of {unit} are {counted(count, 'record')}, but "
-            f"{planned.events} by its tables; run `sabot rebuild`, then try again"
+            f"{store.place}: events {first} to {last} of {unit} are {counted(count, 'record')}, "
+            f"but {planned.events} by its tables; run `sabot rebuild`, then try again"
         )
     sealed = tombstone.make(
         private,

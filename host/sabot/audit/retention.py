@@ -7,9 +7,9 @@ audit chain and the tombstones.
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from sabot.errors import DatabaseUnusable, KeptByLaw
+from sabot.log.place import Place
 from sabot.log.store import Store
 from sabot.text import counted, local_time
 
@@ -30,7 +30,7 @@ def minimums(store: Store) -> list[Minimum]:
 
     Raises DatabaseUnusable.
     """
-    return _read(store.path, store.fact(_NAME))
+    return _read(store.place, store.fact(_NAME))
 
 
 def set_minimum(store: Store, days: int, now_unix_ms: int, *, lower: bool) -> None:
@@ -40,12 +40,12 @@ def set_minimum(store: Store, days: int, now_unix_ms: int, *, lower: bool) -> No
     """
 
     def with_new(text: str | None) -> str | None:
-        before = _read(store.path, text)
+        before = _read(store.place, text)
         if before and days == before[-1].days:
             return text
         if before and days < before[-1].days and not lower:
             raise KeptByLaw(
-                f"{store.path}: the minimum of {counted(before[-1].days, 'day')} was set on "
+                f"{store.place}: the minimum of {counted(before[-1].days, 'day')} was set on "
                 f"{local_time(before[-1].set_unix_ms)}, {days} are fewer; --lower sets it anyway, "
                 "and the log will show it"
             )
@@ -60,12 +60,12 @@ def check_keep_days(store: Store, keep_days: int, now_unix_ms: int) -> None:
     if before and keep_days < before[-1].days:
         until = local_time(now_unix_ms + before[-1].days * DAY_MS)
         raise KeptByLaw(
-            f"{store.path}: records must be kept for {counted(before[-1].days, 'day')}, those made "
-            f"now until {until}; --keep-days {keep_days} is fewer"
+            f"{store.place}: records must be kept for {counted(before[-1].days, 'day')}, those "
+            f"made now until {until}; --keep-days {keep_days} is fewer"
         )
 
 
-def _read(db: Path, text: str | None) -> list[Minimum]:
+def _read(db: Place, text: str | None) -> list[Minimum]:
     if text is None:
         return []
     try:

@@ -14,7 +14,7 @@ from typing import Any
 from sabot.audit.chain import MacKeys
 from sabot.audit.checks.unit_checks import CheckedPart, UnitChecks
 from sabot.audit.play.known_games import KnownGames
-from sabot.log.derived import LARGEST
+from sabot.log.found import LARGEST
 from sabot.log.store import Store
 
 SPAN = 1 << 16

@@ -8,7 +8,6 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from sabot.audit import checkpoints, context, retention
@@ -25,8 +24,9 @@ from sabot.audit.workers import Workers, count_here, stopped_here, workers
 from sabot.desk.notes import UNIT
 from sabot.errors import DatabaseUnusable
 from sabot.keys.chain_keys import Keys
-from sabot.log.derived import LARGEST
-from sabot.log.store import Store
+from sabot.log.found import LARGEST
+from sabot.log.place import Place
+from sabot.log.store import Store, open_store
 from sabot_protocol.chain import chain_id
 
 _PROBED = 64  # the first records, which are tried to find out which key made them
@@ -59,15 +59,15 @@ def verify(
         yield from _verify_one(store, unit, summary, options, lambda count: None)
 
 
-def verify_file(
-    path: Path, options: VerifyOptions, progress: Callable[[int], None] = lambda count: None
+def verify_log(
+    place: Place, options: VerifyOptions, progress: Callable[[int], None] = lambda count: None
 ) -> tuple[list[Finding], Summary]:
-    """Verify the log at `path`, on all cores of this machine. Return the findings, those in the
+    """Verify the log at `place`, on all cores of this machine. Return the findings, those in the
     file first, then those of the desk, then by unit and event; and the counts.
 
     `progress` is called now and then with the number of records checked so far.
     """
-    with Store(path) as store:
+    with open_store(place) as store:
         units = _units(store, options)
         # The limits of one shoe of cards are found in one pass.
         spans = [[_WHOLE] if options.shoe is not None else spans_of(store, each) for each in units]
@@ -75,7 +75,7 @@ def verify_file(
         if tasks < 2 or multiprocessing.cpu_count() < 2:
             return _in_this_process(store, units, options, progress)
         with workers(tasks + 1, progress) as pool:
-            (file,) = pool.submit(_work_on_file, [(path,)])
+            (file,) = pool.submit(_work_on_file, [(place,)])
             begun = [
                 _begun(pool, store, unit, options, of_unit)
                 for unit, of_unit in zip(units, spans, strict=True)
@@ -123,7 +123,7 @@ def _begun(
 ) -> _Unfinished:
     """Begin to check a unit in other processes."""
     if len(spans) == 1:
-        (future,) = pool.submit(_work_on_unit, [(store.path, unit, options)])
+        (future,) = pool.submit(_work_on_unit, [(store.place, unit, options)])
 
         def finish_unit(summary: Summary) -> Iterable[Finding]:
             found, checked = pool.result(future)
@@ -132,7 +132,7 @@ def _begun(
 
         return finish_unit
     stones = store.tombstone_rows(unit)
-    futures = pool.submit(_work_on_span, [(store.path, unit, options, span) for span in spans])
+    futures = pool.submit(_work_on_span, [(store.place, unit, options, span) for span in spans])
 
     def finish_spans(summary: Summary) -> Iterable[Finding]:
         parts = zip(spans, map(pool.result, futures), strict=True)
@@ -141,25 +141,27 @@ def _begun(
     return finish_spans
 
 
-def _work_on_file(path: Path) -> list[Finding]:
-    with Store(path) as store:
+def _work_on_file(place: Place) -> list[Finding]:
+    with open_store(place) as store:
         return list(_in_file(store, stopped_here))
 
 
-def _work_on_unit(path: Path, unit: str, options: VerifyOptions) -> tuple[list[Finding], Summary]:
+def _work_on_unit(place: Place, unit: str, options: VerifyOptions) -> tuple[list[Finding], Summary]:
     summary = Summary()
-    with Store(path) as store:
+    with open_store(place) as store:
         return list(_verify_one(store, unit, summary, options, count_here)), summary
 
 
-def _work_on_span(path: Path, unit: str, options: VerifyOptions, span: Span) -> CheckedPart | None:
-    with Store(path) as store:
-        if (path, unit) not in _MACS:
-            _MACS[path, unit] = _macs_of(store, unit, options.keys)
-        return checked(store, unit, span, _MACS[path, unit], _games_of(store, unit), count_here)
+def _work_on_span(
+    place: Place, unit: str, options: VerifyOptions, span: Span
+) -> CheckedPart | None:
+    with open_store(place) as store:
+        if (place, unit) not in _MACS:
+            _MACS[place, unit] = _macs_of(store, unit, options.keys)
+        return checked(store, unit, span, _MACS[place, unit], _games_of(store, unit), count_here)
 
 
-_MACS: dict[tuple[Path, str], MacKeys | None] = {}
+_MACS: dict[tuple[Place, str], MacKeys | None] = {}
 """In a process that checks spans: the keys of chains, which are derived one after the other."""
 
 

@@ -39,7 +39,8 @@ from sabot.errors import BadWagers, GameDiffers, ImpossibleDeal
 from sabot.games.choices import Choice, value_text
 from sabot.games.json_fields import in_file
 from sabot.log.families.boxes import BlackjackRound
-from sabot.log.store import Store
+from sabot.log.place import Place
+from sabot.log.store import Store, open_store
 from sabot.reports.slips import blackjack as table_slip
 from sabot.reports.slips.blackjack import dealer_text, hand_text, wager_text
 from sabot.reports.terminal.rounds import plain, round_line
@@ -56,7 +57,7 @@ _OF_THE_SHOE = {each.name for each in OF_THE_SHOE}
 class InLog:
     """Where a log has the cards of a round: the last one of the unit or the table, or `round_`."""
 
-    db: Path
+    db: Place
     unit: str | None
     table: str | None
     shoe: int | None
@@ -96,7 +97,7 @@ def _logged(in_log: InLog) -> tuple[BlackjackRound, str, dict[str, object]]:
 
     Raises as `one_blackjack_round`; GameDiffers if the log does not have its game.
     """
-    with Store(in_log.db) as store:
+    with open_store(in_log.db) as store:
         dealt, table = one_blackjack_round(
             store, in_log.unit, in_log.table, in_log.shoe, in_log.round_
         )
@@ -111,7 +112,7 @@ def _house_of(store: Store, dealt: BlackjackRound) -> dict[str, object]:
         return house_in(game)
     if dealt.void is None:
         raise GameDiffers(
-            f"{store.path}: the log does not have the game that dealt the round; write the cards "
+            f"{store.place}: the log does not have the game that dealt the round; write the cards "
             "into the file"
         )
     return {}
@@ -134,7 +135,7 @@ def score_round(
 
 def score_logged(in_log: InLog, *, as_json: bool) -> None:
     """Score a round of blackjack in a log. Raises as `one_blackjack_round` and `score_dealt`."""
-    with Store(in_log.db) as store:
+    with open_store(in_log.db) as store:
         dealt, _ = one_blackjack_round(store, in_log.unit, in_log.table, in_log.shoe, in_log.round_)
         score_dealt(store, dealt, as_json=as_json)
 

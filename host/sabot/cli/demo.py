@@ -21,7 +21,7 @@ from sabot.link.session import Record
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Dealt, Round
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.terminal.roads import bead_plate_text
 from sabot.reports.terminal.rounds import plain, round_line
 from sabot.sim.dealer import Dealer
@@ -43,7 +43,7 @@ def run_demo(shoe: SimulatedShoe, dealer: Dealer, *, cards: int, db: Path) -> in
     screen = _Screen(shoe, cards)
     watcher = LogWatcher(stored=screen.stored, round_ended=screen.round_ended)
     interrupted = False
-    with Store(db, create=True) as store:
+    with open_store(db, create=True) as store:
         shoe.power_on()
         logger = Logger(store, [shoe.port], watcher, once=True)
         with Live(screen, console=console, transient=True, auto_refresh=console.is_terminal):

@@ -27,7 +27,7 @@ from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.log.dealt import game_of as dealt_game
 from sabot.log.families.boxes import BlackjackRound
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.poker import shoe_game as holdem
 from sabot.reports import sign
 from sabot.reports.terminal.rounds import hand_text, plain
@@ -214,7 +214,7 @@ def score(
         assert named is not None
         played, hands = named, (_names(player), _names(banker))
     else:
-        with Store(db) as store:
+        with open_store(db) as store:
             found, _ = one_dealt(store, unit, table, shoe, round_)
             if game is None and isinstance(found, BlackjackRound):
                 at_blackjack.score_dealt(store, found, as_json=as_json)

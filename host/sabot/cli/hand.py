@@ -17,7 +17,8 @@ from sabot.errors import ReportUnusable
 from sabot.files import replace_whole
 from sabot.games.json_fields import in_file
 from sabot.log.families.hands import Hand
-from sabot.log.store import Store
+from sabot.log.place import Place
+from sabot.log.store import open_store
 from sabot.poker import hand_file
 from sabot.poker.betting import PlayedAct
 from sabot.poker.hand_file import HandFile
@@ -39,7 +40,7 @@ _FILE_MODE = 0o644
 class InLog:
     """Where a log has the cards of a hand: the last hand of the unit or the table, or of `shoe`."""
 
-    db: Path
+    db: Place
     unit: str | None
     table: str | None
     shoe: int | None
@@ -85,7 +86,7 @@ def write_logged(path: Path, phh: Path, in_log: InLog) -> None:
 
 def _from_log(path: Path, hand: HandFile, in_log: InLog) -> tuple[HandFile, Hand, str]:
     """Return the hand with the cards of a log, the hand there, and its table."""
-    with Store(in_log.db) as store:
+    with open_store(in_log.db) as store:
         dealt, table = one_hand(store, in_log.unit, in_log.table, in_log.shoe)
         document = None if dealt.game is None else store.game(dealt.game)
     house: dict[str, object] = {}

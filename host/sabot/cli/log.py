@@ -29,7 +29,7 @@ from sabot.link.session import Introduction
 from sabot.log.logger import RETRIED, Logger, LogWatcher
 from sabot.log.readers import Readers
 from sabot.log.rounds import Dealt
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot.reports.terminal.rounds import name_text, round_line
 from sabot_protocol.messages import NO_GAME
 
@@ -99,7 +99,7 @@ def log(
     )
     keys = load_command_keys(commands)
     screens = _screens(listen, certificate, private_key) if serve else _no_screens
-    with Store(db, create=True) as store, screens(store):
+    with open_store(db, create=True) as store, screens(store):
         port = list(dict.fromkeys(port))
         readers = Readers(port)
         logger = Logger(store, port, watcher, once=once, keys=keys, readers=readers)

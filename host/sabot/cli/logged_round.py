@@ -114,7 +114,7 @@ def _one(
     if len(found) != 1:
         hint = "choose one with --unit, --table, --shoe, --round"
         hint = hint if found else "`sabot rounds` lists them"
-        raise BadWagers(f"{store.path}: {len(found) or 'no'} {what} match; {hint}")
+        raise BadWagers(f"{store.place}: {len(found) or 'no'} {what} match; {hint}")
     ended = found[0]
     return ended, tables[ended.unit].at(ended.first_event)
 

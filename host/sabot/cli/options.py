@@ -2,11 +2,12 @@
 
 from datetime import tzinfo
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sabot.cli.view import Output
+from sabot.log.place import Place, place_of
 from sabot.log.store import Store
 from sabot.reports import table_time
 
@@ -17,7 +18,25 @@ _MOST = (1 << 63) - 1
 PORT_HELP = "A port's path, a unit's id, or a pyserial URL such as socket://host:4001."
 
 Port = Annotated[str, typer.Argument(metavar="UNIT|PORT", help=PORT_HELP)]
-Db = Annotated[Path, typer.Option("--db", help="The log database.")]
+
+
+def _db(what: str) -> Any:
+    return typer.Option(
+        "--db",
+        parser=lambda given: place_of(str(given)),  # it parses the default too, which is a Path
+        metavar="FILE|ADDRESS",
+        help=what,
+    )
+
+
+_DB = _db("The log: a file, or postgresql://host/name.")
+_ITS_DB = _db("Its log, which shows how many cards it did not read.")
+if TYPE_CHECKING:
+    Db = Annotated[Place, _DB]
+    ItsDb = Annotated[Place | None, _ITS_DB]
+else:  # Typer takes no union; the parser says what it is
+    Db = Annotated[Path, _DB]
+    ItsDb = Annotated[Path | None, _ITS_DB]
 UnitName = Annotated[str | None, typer.Option(help="Only this unit.")]
 UnitNames = Annotated[
     list[str] | None, typer.Option("--unit", help="Only this unit; may be repeated.")

@@ -24,8 +24,9 @@ from sabot.games.settle import InShoe, Settlement
 from sabot.games.settle import settle as settle_round
 from sabot.games.wager_line import wagers_of
 from sabot.log.dealt import game_of
+from sabot.log.place import Place
 from sabot.log.rounds import Round
-from sabot.log.store import Filter, Store
+from sabot.log.store import Filter, Store, open_store
 from sabot.poker import house as holdem
 from sabot.reports.slips import baccarat as slip
 from sabot.reports.table_time import HostZone
@@ -124,7 +125,7 @@ def settle(
         with in_file(wagers):
             named = Game(all_games.baccarat(game or MINI_NAME).document(on_table.house))
     if given is None:
-        with Store(db) as store:
+        with open_store(db) as store:
             logged = one_round(store, unit, table, shoe, round_)
             dealt = logged.round
             played = game_of(store, dealt, named)
@@ -204,7 +205,7 @@ def _settle_hand(
     phh: Path | None,
     as_slip: bool,
     as_json: bool,
-    where: tuple[Path, str | None, str | None, int | None, str | None],
+    where: tuple[Place, str | None, str | None, int | None, str | None],
 ) -> None:
     """Settle a hand of hold'em with the cards that a log has."""
     if path is None:

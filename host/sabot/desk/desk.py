@@ -5,7 +5,6 @@ Thread-safe. Every change is a note in the same transaction (tables.py).
 
 import hashlib
 import secrets
-import sqlite3
 import threading
 import time
 import unicodedata
@@ -23,6 +22,8 @@ from sabot.desk.tables import User
 from sabot.desk.tries import Tries
 from sabot.errors import DeskMissing, DeskRefused, TooManyTries, WrongPassword, did_you_mean
 from sabot.keys import chain_keys
+from sabot.log.place import Place
+from sabot.log.sql import Connection
 from sabot.log.store import Store
 from sabot.text import printable, shortened
 
@@ -53,10 +54,10 @@ class Desk:
     ) -> None:
         if not tables.is_made(store):
             raise DeskMissing(
-                f"{store.path}: has no administrator; "
+                f"{store.place}: has no administrator; "
                 "make one: sabot users add NAME --role administrator"
             )
-        store.writer.watch()
+        store.watch()
         self._store = store
         self._now_unix_ms = now_unix_ms
         self._lock = threading.Lock()  # of what follows
@@ -82,18 +83,18 @@ class Desk:
         _check_name(name)
         hash_ = passwords.hash_of(password)
         if tables.is_made(store):
-            raise DeskRefused(f"{store.path}: has a desk already; see `sabot users list`")
+            raise DeskRefused(f"{store.place}: has a desk already; see `sabot users list`")
         store.convert()
         first_key = chain_keys.new_key()
         chain_keys.add(keys_path, UNIT, first_key)  # before the notes: they need it for ever
         now = now_unix_ms()
-        with store.writer as connection:
+        with store.writing() as connection:
             if tables.has_desk(connection):
-                raise DeskRefused(f"{store.path}: has a desk already; see `sabot users list`")
+                raise DeskRefused(f"{store.place}: has a desk already; see `sabot users list`")
             chain = tables.begin(connection, first_key)
-            tables.write(store.path, connection, now, CONSOLE, "desk_opened", {"chain": chain})
-            _add_user(store.path, connection, now, CONSOLE, name, "administrator", hash_)
-        store.writer.scrub()
+            tables.write(store.place, connection, now, CONSOLE, "desk_opened", {"chain": chain})
+            _add_user(store.place, connection, now, CONSOLE, name, "administrator", hash_)
+        store.forget_replaced()
         return cls(store, now_unix_ms)
 
     def users(self) -> list[User]:
@@ -109,7 +110,7 @@ class Desk:
         hash_ = passwords.hash_of(password)
         with self._writing() as connection:
             _check_free(connection, name)
-            _add_user(self._store.path, connection, self._now_unix_ms(), by, name, role, hash_)
+            _add_user(self._store.place, connection, self._now_unix_ms(), by, name, role, hash_)
 
     def check_new(self, name: str, role: str) -> None:
         """Raise DeskRefused, before a password is asked for, unless there can be such a user."""
@@ -180,7 +181,7 @@ class Desk:
             session = (_sha256(token), name, now, now)
             connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", session)
             fields = {"session": session[0], "origin": origin}
-            tables.write(self._store.path, connection, now, name, "signed_in", fields)
+            tables.write(self._store.place, connection, now, name, "signed_in", fields)
         return token
 
     def user_of(self, token: str) -> User | None:
@@ -194,8 +195,8 @@ class Desk:
             return None
         if now - found[2] >= _USE_STORED_MS:
             with self._writing() as connection:
-                query = "UPDATE sessions SET used_unix_ms = max(used_unix_ms, ?) WHERE sha256 = ?"
-                connection.execute(query, (now, session))
+                query = "UPDATE sessions SET used_unix_ms = ? WHERE sha256 = ? AND used_unix_ms < ?"
+                connection.execute(query, (now, session, now))
         return row[0]
 
     def sign_out(self, token: str) -> None:
@@ -265,11 +266,11 @@ class Desk:
         return tables.newest(self._store)
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self) -> Iterator[Connection]:
         """A transaction. After it the secret of an older note is in no file."""
-        with self._store.writer as connection:
+        with self._store.writing() as connection:
             yield connection
-        self._store.writer.scrub()
+        self._store.forget_replaced()
 
     def _refuse(self, name: str, origin: str) -> NoReturn:
         """Note a refused sign-in, or count it if there were many."""
@@ -285,46 +286,44 @@ class Desk:
             self._write(connection, SERVER, "sign_in_refused", fields)
         raise WrongPassword
 
-    def _end_old(self, connection: sqlite3.Connection, now: int) -> None:
+    def _end_old(self, connection: Connection, now: int) -> None:
         query = "SELECT sha256, begun_unix_ms, used_unix_ms FROM sessions"
         for sha256, begun, used in connection.execute(query).fetchall():
             if _ended(begun, used, now):
                 connection.execute("DELETE FROM sessions WHERE sha256 = ?", (sha256,))
 
-    def _catch_up(self, connection: sqlite3.Connection) -> None:
+    def _catch_up(self, connection: Connection) -> None:
         for note in tables.notes_in(connection, self._seen):
             self._alerts.add(note)
             self._seen = note.number
 
-    def _write(
-        self, connection: sqlite3.Connection, by: str, kind: str, fields: Mapping[str, Any]
-    ) -> None:
+    def _write(self, connection: Connection, by: str, kind: str, fields: Mapping[str, Any]) -> None:
         now = self._now_unix_ms()
-        tables.write(self._store.path, connection, now, by, kind, fitted(fields))
+        tables.write(self._store.place, connection, now, by, kind, fitted(fields))
 
 
 def _add_user(
-    path: Path, connection: sqlite3.Connection, now: int, by: str, name: str, role: str, hash_: str
+    place: Place, connection: Connection, now: int, by: str, name: str, role: str, hash_: str
 ) -> None:
     connection.execute("INSERT INTO users VALUES (?, ?, ?, 0, ?)", (name, role, hash_, now))
     fields = {"name": name, "role": role, "password": _sha256(hash_)}
-    tables.write(path, connection, now, by, "user_made", fields)
+    tables.write(place, connection, now, by, "user_made", fields)
 
 
-def _row(connection: sqlite3.Connection, name: str) -> tuple[User, str] | None:
+def _row(connection: Connection, name: str) -> tuple[User, str] | None:
     """A user and the hash of the password."""
     query = tables.USERS.replace(" FROM", ", hash FROM")
     found = connection.execute(f"{query} WHERE name = ?", (name,)).fetchone()
     return None if found is None else (tables.user_in(found), str(found[4]))
 
 
-def _check_free(connection: sqlite3.Connection, name: str) -> None:
+def _check_free(connection: Connection, name: str) -> None:
     for each in tables.users(connection):
         if _folded(each.name) == _folded(name):
             raise DeskRefused(f"{name}: there is or was a user {each.name}; choose another name")
 
 
-def _open_user(connection: sqlite3.Connection, name: str) -> User:
+def _open_user(connection: Connection, name: str) -> User:
     found = _row(connection, name)
     if found is None:
         known = [each.name for each in tables.users(connection)]
@@ -334,9 +333,9 @@ def _open_user(connection: sqlite3.Connection, name: str) -> User:
     return found[0]
 
 
-def _check_administrators(connection: sqlite3.Connection, losing: User) -> None:
+def _check_administrators(connection: Connection, losing: User) -> None:
     """Raise DeskRefused if the user is the last administrator."""
-    query = "SELECT 1 FROM users WHERE role = 'administrator' AND NOT closed AND name <> ?"
+    query = "SELECT 1 FROM users WHERE role = 'administrator' AND closed = 0 AND name <> ?"
     if losing.role == "administrator" and not connection.execute(query, (losing.name,)).fetchone():
         raise DeskRefused(f"{losing.name}: is the last administrator; add another one first")
 

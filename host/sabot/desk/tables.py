@@ -5,16 +5,14 @@ The secret moves on with each note, in the same transaction, as a shoe's does wi
 with the file can neither change nor remove a note without `sabot verify --keys` finding it.
 """
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sabot.desk.notes import Note, NoteUnusable
-from sabot.errors import DatabaseUnusable
-from sabot.log import queries
-from sabot.log.log_file import WHEN_DAMAGED
+from sabot.errors import WHEN_DAMAGED, DatabaseUnusable
+from sabot.log.place import Place
+from sabot.log.sql import Connection
 from sabot.log.store import Store
 from sabot_protocol.chain import EPOCH_RECORDS, KEY_SIZE, Chain, chain_id
 
@@ -37,15 +35,15 @@ def is_made(store: Store) -> bool:
         return has_desk(connection)
 
 
-def has_desk(connection: sqlite3.Connection) -> bool:
+def has_desk(connection: Connection) -> bool:
     """As `is_made`, as a transaction sees it."""
-    return queries.has_table(connection, "desk_key") and any(
+    return connection.has_table("desk_key") and any(
         connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None
         for table in ("desk", "desk_key")
     )
 
 
-def begin(connection: sqlite3.Connection, first_key: bytes) -> bytes:
+def begin(connection: Connection, first_key: bytes) -> bytes:
     """Begin the chain of notes with a new first key; return its id."""
     chain = Chain(0, first_key, chain_id(first_key))
     chain.move_on(EPOCH_RECORDS)
@@ -54,15 +52,14 @@ def begin(connection: sqlite3.Connection, first_key: bytes) -> bytes:
 
 
 def write(
-    path: Path,
-    connection: sqlite3.Connection,
+    place: Place,
+    connection: Connection,
     unix_ms: int,
     by: str,
     kind: str,
     fields: Mapping[str, Any],
 ) -> int:
     """Add a note, within a transaction; return its number. Raises NoteUnusable."""
-    connection.execute("PRAGMA secure_delete=ON")  # the old secret is overwritten
     keys = connection.execute("SELECT number, secret FROM desk_key").fetchall()
     last = connection.execute("SELECT number, mac FROM desk ORDER BY number DESC LIMIT 1")
     last_number, mac = last.fetchone() or (0, b"")
@@ -70,7 +67,7 @@ def write(
     usable = type(secret) is bytes and len(secret) == KEY_SIZE and type(mac) is bytes
     if number != last_number + 1 or not usable:
         raise DatabaseUnusable(
-            f"{path}: notes of the desk are missing, or their secret, as `sabot verify` shows; "
+            f"{place}: notes of the desk are missing, or their secret, as `sabot verify` shows; "
             f"{WHEN_DAMAGED}"
         )
     if kind == "desk_opened":
@@ -105,20 +102,20 @@ def notes(store: Store, after: int = 0) -> Iterator[Note]:
 def newest(store: Store) -> int:
     """The number of the newest note; 0 without one."""
     with store.reading() as connection:
-        if not queries.has_table(connection, "desk"):
+        if not connection.has_table("desk"):
             return 0
-        return int(connection.execute("SELECT ifnull(max(number), 0) FROM desk").fetchone()[0])
+        return int(connection.execute("SELECT coalesce(max(number), 0) FROM desk").fetchone()[0])
 
 
-def notes_in(connection: sqlite3.Connection, after: int) -> Iterator[Note]:
+def notes_in(connection: Connection, after: int) -> Iterator[Note]:
     """As `notes`, as a transaction sees them."""
     while some := _some(connection, after):
         yield from (note for _, note in some if note is not None)
         after = some[-1][0]
 
 
-def _some(connection: sqlite3.Connection, after: int) -> list[tuple[int, Note | None]]:
-    if not queries.has_table(connection, "desk"):
+def _some(connection: Connection, after: int) -> list[tuple[int, Note | None]]:
+    if not connection.has_table("desk"):
         return []
     query = "SELECT number, record FROM desk WHERE number > ? ORDER BY number LIMIT ?"
     return [
@@ -135,7 +132,7 @@ def _note(number: int, record: object) -> Note | None:
     return note if note.number == number else None
 
 
-def users(connection: sqlite3.Connection) -> list[User]:
+def users(connection: Connection) -> list[User]:
     """All users, by name."""
     return [user_in(row) for row in connection.execute(f"{USERS} ORDER BY name")]
 

@@ -19,8 +19,7 @@ from sabot.floor.alarms import Alarms
 from sabot.floor.live_table import AlertLimits, LiveTable
 from sabot.floor.silence import silent_before, silent_now
 from sabot.floor.wall import Tile, context_of
-from sabot.log.derived import LARGEST
-from sabot.log.follow import Follower
+from sabot.log.found import LARGEST
 from sabot.log.reveal import ShownGames, deciding_before, place_before
 from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot.text import printable
@@ -54,7 +53,7 @@ class Floor:
         self._store = store
         self._now_unix_ms, self._now_s = now_unix_ms, now_s
         self._limits = limits
-        self._follower = Follower(store.path)  # of the thread, as all up to the lock
+        self._follower = store.follower()  # of the thread, as all up to the lock
         self._alarms = Alarms(store, desk, self._follower, now_unix_ms, now_s)
         self._begun = False
         self._games = ShownGames(store.game)
@@ -333,7 +332,7 @@ class Floor:
         stones = self._store.tombstone_rows(unit)
         if not any(type(last) is int and last >= number for _, last, _ in stones):
             self._lost = (
-                f"{self._store.path}: event {number} of {unit} was shown, and is not in the log "
+                f"{self._store.place}: event {number} of {unit} was shown, and is not in the log "
                 "any more: the file was replaced or changed; see `sabot verify`"
             )
 

@@ -61,7 +61,7 @@ def game_of(store: Store, dealt: Round, named: Game | None = None) -> Game:
         )
     if document is None:
         raise GameDiffers(
-            f"{which}: {store.path} does not have its game document {sha256.hex()[:_SHOWN]}; "
+            f"{which}: {store.place} does not have its game document {sha256.hex()[:_SHOWN]}; "
             "name the game with --game, and the house's choices, as they were loaded"
         )
     return _game(which, document)

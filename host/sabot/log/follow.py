@@ -1,159 +1,48 @@
-"""Follows a log while others write it: which units have new events, and these events.
+"""Follows a log while others write it: which units have new events, and these events."""
 
-One connection is kept, because opening one takes longer than everything else. Each question is a
-transaction of its own: the writer is never kept from making a checkpoint.
-"""
-
-import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
 
-from sabot.errors import DatabaseUnusable
-from sabot.log import presence, queries, schema
-from sabot.log.derived import LARGEST, RECORD_AND_MAC
-from sabot.log.log_file import ERRORS, connect, reading_mode, user_error
+from sabot.log.found import LARGEST, RawRecord
 
-_BUSY_MS = 200  # a locked log is reported; who looks at the screens does not wait
-_CHUNK = 1000  # records in memory at once
-# One search for each unit: this is what following a log of many units costs.
-_NEWEST = (
-    "SELECT unit, id, (SELECT number || ' ' || hex(substr(CAST(mac AS BLOB), 1, 16)) FROM records"
-    f" WHERE unit = u.id AND number <= {LARGEST} ORDER BY number DESC LIMIT 1)"
-    " FROM units u NOT INDEXED"
-)
-_RECORDS = (
-    f"SELECT number, {RECORD_AND_MAC} FROM records"
-    f" WHERE unit = ? AND number > ? AND number <= ? ORDER BY number LIMIT {_CHUNK}"
-)
-_RECEIVED_BEFORE = (
-    f"SELECT number FROM records WHERE unit = ? AND number <= {LARGEST}"
-    " AND received_unix_ms < ? ORDER BY number DESC LIMIT 1"
-)
-# A clock that was set back begins an earlier span: only the sum shows that a span goes on.
-_NOTED = (
-    "SELECT unit, max(end_unix_ms), sum(end_unix_ms) FROM presence"
-    f" WHERE state = '{presence.ATTACHED}' AND {presence.RIGHT_ROW} GROUP BY unit"
-)
-
-RawRecord = tuple[int, bytes, bytes]
-"""Number, record and MAC."""
+__all__ = ["Follower", "RawRecord"]
 
 
-class Follower:
-    """Follows the log at `path`, in one thread at a time.
+class Follower(ABC):
+    """Follows a log, in one thread at a time.
 
-    Every method raises DatabaseUnusable if the file is gone, is not a log, is damaged or locked;
-    the next call tries again, with whatever file has the name then.
+    Every method raises DatabaseUnusable if the log is gone, is not one, is damaged or locked; the
+    next call tries again, with whatever log is at that place then.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._connection: sqlite3.Connection | None = None
-        self._file: tuple[int, ...] = ()
-        self._seen: tuple[int, int] | None = None  # data_version and schema_version
-        self._ids: dict[str, int] = {}
-        self._newest: dict[str, str] = {}  # its number and MAC
-        self._replaced = False  # whether the file is another one than at the last poll
-
+    @abstractmethod
     def close(self) -> None:
-        """Close the file. The next call opens it again."""
-        if self._connection is not None:
-            with suppress(*ERRORS):
-                self._connection.close()
-        self._connection, self._seen = None, None
+        """Close the log. The next call opens it again."""
 
+    @abstractmethod
     def poll(self) -> dict[str, int]:
         """Return the units whose newest event is another one than at the last call, with its
         number; 0 for a unit that the log does not have any more.
 
-        At the first call, and after the file was replaced, these are all units: what was read
-        before may be of another file.
+        At the first call, and after the log was replaced, these are all units: what was read
+        before may be of another log.
         """
-        with self._reading() as connection:
-            here = self._versions(connection)
-            if here == self._seen:
-                return {}
-            if self._seen is None or here[1] != self._seen[1]:
-                schema.check(self._path, connection, lists=False)
-            rows = connection.execute(_NEWEST).fetchall()
-            newest = {unit: each for unit, _, each in rows if each is not None}
-            self._ids = {unit: id_ for unit, id_, _ in rows}
-            if len(self._ids) < len(rows) or not all(type(unit) is str for unit in self._ids):
-                queries.units(self._path, connection)  # raises
-            self._seen = here
-        before, self._newest = self._newest, newest
-        changed = {
-            unit: int(each.partition(" ")[0])
-            for unit, each in newest.items()
-            if self._replaced or before.get(unit) != each
-        }
-        self._replaced = False
-        return changed | dict.fromkeys(before.keys() - newest.keys(), 0)
 
+    @abstractmethod
     def records(self, unit: str, after: int, last: int = LARGEST) -> Iterator[RawRecord]:
         """Yield number, record and MAC of the events of `unit` after event `after`, in order, up to
         event `last`."""
-        while True:
-            with self._reading() as connection:
-                parameters = (self._ids.get(unit), after, last)
-                some: list[RawRecord] = connection.execute(_RECORDS, parameters).fetchall()
-            yield from some
-            if len(some) < _CHUNK:
-                return
-            after = some[-1][0]
 
+    @abstractmethod
     def received_before(self, unit: str, unix_ms: int) -> int:
         """The number of the newest event of `unit` that a log received before a time; 0 if there is
         none."""
-        with self._reading() as connection:
-            parameters = (self._ids.get(unit), unix_ms)
-            found = connection.execute(_RECEIVED_BEFORE, parameters).fetchone()
-        return 0 if found is None else int(found[0])
 
+    @abstractmethod
     def newest_note(self) -> int:
         """The number of the newest note of the log's desk; 0 if there is none."""
-        with self._reading() as connection:
-            if not queries.has_table(connection, "desk"):
-                return 0
-            (newest,) = connection.execute("SELECT max(number) FROM desk").fetchone()
-        return int(newest or 0)
 
+    @abstractmethod
     def noted(self) -> dict[str, tuple[int, int]]:
         """When a log last noted that it had the shoe of each unit, by the host's clock, and a
         number that is another one after each such note."""
-        with self._reading() as connection:
-            if not queries.has_table(connection, "presence"):
-                return {}
-            return {unit: (end, mark) for unit, end, mark in connection.execute(_NOTED)}
-
-    def _versions(self, connection: sqlite3.Connection) -> tuple[int, int]:
-        (data,) = connection.execute("PRAGMA data_version").fetchone()
-        (of_schema,) = connection.execute("PRAGMA schema_version").fetchone()
-        return data, of_schema
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """The connection to the file that has the name now."""
-        try:
-            file = _identity(self._path)
-            if file != self._file:
-                self.close()
-                self._file, self._replaced = file, True
-            if self._connection is None:
-                self._connection = connect(self._path, reading_mode(self._path))
-                self._connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
-            yield self._connection
-        except ERRORS as error:
-            self.close()
-            raise user_error(self._path, error) from None
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise DatabaseUnusable(
-            f"{path}: cannot be read any more ({error.strerror}); put the file back"
-        ) from None
-    return found.st_dev, found.st_ino

@@ -211,7 +211,7 @@ class Logger:
         if last > client.welcome.last_held:
             raise HistoryDiffers(
                 f"{port}: {unit} has recorded {counted(client.welcome.last_held, 'event')}, "
-                f"{self._store.path} has {last} of it: its memory was replaced; log it to "
+                f"{self._store.place} has {last} of it: its memory was replaced; log it to "
                 "another database and keep both"
             )
         # Before the first event is requested, so that all later events have the time.
@@ -278,7 +278,7 @@ class Logger:
             raise OverQuota(
                 f"{port}: {unit} has sent more than its journal can hold, faster than a table "
                 f"deals; what it has left is taken slowly, so that it cannot fill the disk of "
-                f"{self._store.path}: check what is there",
+                f"{self._store.place}: check what is there",
                 pause_s,
             )
 

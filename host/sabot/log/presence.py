@@ -4,11 +4,10 @@ These are the host's own notes, by its own clock: no shoe signs them. A killed l
 of them at most.
 """
 
-import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sabot.errors import SabotError
@@ -23,17 +22,6 @@ one by 35 s at most."""
 _MOST_KEPT = 10_000  # closed spans, while the database cannot be written
 
 ATTACHED, WAITING = "attached", "waiting"
-_LAST_UNIX_MS = 253_402_300_799_999  # the end of the year 9999
-_LONGEST_NAME = 1000  # of a unit, in characters
-
-RIGHT_ROW = (
-    f"typeof(unit) = 'text' AND length(unit) <= {_LONGEST_NAME}"
-    " AND typeof(begin_unix_ms) = 'integer' AND typeof(end_unix_ms) = 'integer'"
-    f" AND begin_unix_ms BETWEEN 0 AND {_LAST_UNIX_MS}"
-    f" AND end_unix_ms BETWEEN begin_unix_ms AND {_LAST_UNIX_MS}"
-    f" AND typeof(state) = 'text' AND state IN ('{ATTACHED}', '{WAITING}')"
-)
-"""The SQL condition of a row that a log can have. Others are not read, and `verify` finds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +33,6 @@ class Span:
     begin_unix_ms: int
     end_unix_ms: int
     state: str
-
-
-def write(connection: sqlite3.Connection, spans: Iterable[Span]) -> None:
-    """Store spans, or the later end of one that is stored already."""
-    connection.executemany(
-        "INSERT INTO presence VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE"
-        " SET end_unix_ms = max(end_unix_ms, excluded.end_unix_ms)",
-        [(each.unit, each.state, each.begin_unix_ms, each.end_unix_ms) for each in spans],
-    )
-
-
-def read(connection: sqlite3.Connection, unit: str) -> list[Span]:
-    """The spans of a unit."""
-    query = (
-        "SELECT unit, begin_unix_ms, end_unix_ms, state FROM presence"
-        f" WHERE unit = ? AND {RIGHT_ROW} ORDER BY begin_unix_ms"
-    )
-    return [Span(*row) for row in connection.execute(query, (unit,))]
 
 
 @dataclass(slots=True, eq=False)

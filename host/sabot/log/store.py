@@ -1,165 +1,231 @@
 """The log: events of many units in a database, each byte for byte as its shoe wrote it.
 
-Every event is stored at once in the table `records`, which is the log. The table `events` is an
-index to find events quickly: it is derived from `records` when there is time, and can be rebuilt.
+`open_store` opens one: a file of SQLite (sqlite/) or a database of a PostgreSQL server (postgres/).
+Whoever reads or writes a log knows only what is here.
 """
 
 import hashlib
-import os
-import sqlite3
-import threading
-import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
+from sabot.errors import DatabaseLocked, DatabaseUnusable
 from sabot.link.session import Record
-from sabot.log import lookup, presence, queries, schema, soundness
-from sabot.log.derived import (
-    DAMAGED,
-    LARGEST,
-    RECORD_AND_MAC,
-    Filter,
-    Row,
-    derive,
-    derived_rows,
-    underived_rows,
-)
-from sabot.log.log_file import (
-    ERRORS,
-    LOGGING,
-    DatabaseLocked,
-    Writer,
-    connect,
-    reading_mode,
-    snapshot,
-    user_error,
-)
-from sabot.log.same_file import replaced
-from sabot_protocol.games import MAX_DOCUMENT
+from sabot.log.follow import Follower
+from sabot.log.found import DAMAGED, Filter, RawRecord, Row
+from sabot.log.place import Place
+from sabot.log.presence import Span
+from sabot.log.sql import Connection
 
-__all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Row", "Store"]
+__all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Row", "Store", "open_store"]
 
-_LARGEST_TOMBSTONE = 1 << 24  # bytes; a shoe of cards takes about ten
-_CLOSING_BUSY_TIMEOUT_MS = 100
 _MOST_LISTED = 20  # units that a message names
-_STOPPED_EVERY = 100_000  # steps of SQLite: a few milliseconds
-_CHUNK = 1000  # records derived in one transaction; appending waits meanwhile
-_CLOSING_DERIVES = 20_000  # takes less than half a second
-
-_INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?)"
-_INSERT_NEWEST = (  # newer than all that was pruned or derived: no other table changes
-    "INSERT INTO records SELECT ?1, ?2, ?3, ?4, ?5 WHERE"
-    " ?2 > ifnull((SELECT last FROM tombstones WHERE unit = ?1 ORDER BY first DESC LIMIT 1), 0) AND"
-    f" ?2 > ifnull((SELECT max(number) FROM events WHERE unit = ?1 AND number <= {LARGEST}), 0)"
-)
 
 
-class Store:
-    """A log database at `path`; a new one is made with `create`. Thread-safe.
+class Store(ABC):
+    """A log. Thread-safe.
 
-    Without `create` an existing log can be read, pruned and rebuilt. Raises
-    DatabaseUnusable if the file does not exist, is not a Sabot log, has another version, has other
-    tables than a log, is damaged, or cannot be written with `create`; DatabaseLocked; DiskFull if
-    it cannot grow. Missing or altered lists are an error only of what needs them, so that
-    `rebuild` can make them again.
+    Every method raises DatabaseUnusable if the log is damaged, was altered or cannot be reached,
+    and DatabaseLocked if another program keeps it from being read or written for too long.
     """
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
-        self.path = path
-        self._ahead = path.with_name(path.name + "-wal")
-        self._appends = create
-        self.writer = Writer(path, LOGGING if create else "rw")
-        """Its `with` block is a transaction."""
-        self._within = threading.local()  # has the connection of `at_one_moment`
-        self._ids: dict[str, int] = {}
-        self._newest: dict[str, tuple[int, int, bytes, bytes]] = {}  # id, number, record, MAC
-        self._may_lack_rows = create  # some records may have no row in `events`
-        if path.is_dir():
-            raise DatabaseUnusable(f"{path}: a folder; name a file with --db")
-        if not create and not path.exists():
-            raise DatabaseUnusable(f"{path}: no such database; `sabot log` makes one")
-        try:
-            if not create:
-                with self.reading(lists=False) as connection:
-                    queries.units(path, connection)
-                return
-            with self.writer as connection:
-                if schema.is_empty(connection):
-                    schema.create(connection)
-                self._convert(connection)
-            self.writer.write_ahead()  # only now: the file is a Sabot log
-        except SabotError:
-            self.writer.close()
-            raise
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        """Where it is; messages begin with it."""
 
-    def __enter__(self) -> "Store":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @abstractmethod
     def close(self) -> None:
-        """Close the file, after deriving what can be derived within a moment."""
-        if self._appends:
-            with suppress(SabotError):  # readers do not need it, and the next log catches up
-                self.writer.pragma(f"busy_timeout={_CLOSING_BUSY_TIMEOUT_MS}")
-                self.derive(_CLOSING_DERIVES)
-        self.writer.close()
+        """Close the log, after deriving what can be derived within a moment."""
 
+    # Storing.
+
+    @abstractmethod
     def append(self, unit: str, records: Sequence[Record]) -> None:
         """Store events of `unit` in one transaction; on return they are durable.
 
         An event that is stored already with the same bytes and MAC is skipped, and so is a pruned
         one. Raises HistoryDiffers if bytes or MAC differ, and then stores none of the events;
-        DatabaseUnusable if the file was removed, replaced or overwritten.
+        DatabaseUnusable if the log was removed, replaced or overwritten; DiskFull.
         """
-        if not self._appends:
-            raise DatabaseUnusable(f"{self.path}: opened for reading, cannot be written to")
-        if not records:
-            return
-        received = time.time_ns() // 1_000_000
-        if self.writer.written_by_others():
-            self._check_contents()
-        with self.writer as connection:
-            unit_id = self._ids.get(unit) or self._unit_or_new(connection, unit)
-            rows = sorted(  # if the first is newer than every stored record, all are
-                (unit_id, record.event.number, received, record.data, record.mac)
-                for record in records
-            )
-            self._may_lack_rows = True
-            try:
-                if connection.execute(_INSERT_NEWEST, rows[0]).rowcount:
-                    connection.executemany(_INSERT_RECORD, rows[1:])
-                else:
-                    self._append_missing(connection, unit, rows)
-            except sqlite3.IntegrityError:  # one of them is stored already
-                self._append_missing(connection, unit, rows)
-            except OverflowError:
-                raise DatabaseUnusable(
-                    f"{self.path}: an event of {unit} has a number too large to be stored; "
-                    "switch the shoe off and on, update its firmware"
-                ) from None
-        self._ids[unit] = unit_id
-        self._newest[unit] = (unit_id, *rows[-1][1:2], *rows[-1][3:])
 
+    @abstractmethod
+    def keep_game(self, document: bytes) -> None:
+        """Store a game document, which is durable on return. One that is stored already stays."""
+
+    @abstractmethod
+    def keep_presence(self, spans: Sequence[Span]) -> None:
+        """Store when logs had sessions with shoes, and waited for them, in one transaction."""
+
+    @abstractmethod
+    def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
+        """Remove events `first` to `last` of `unit` and put `tombstone` in their place, in one
+        transaction. They can never be stored again.
+
+        Raises DatabaseUnusable if the log does not have the unit, or some are pruned already.
+        """
+
+    @abstractmethod
+    def change_fact(self, name: str, change: Callable[[str | None], str | None]) -> None:
+        """Replace the fact `name` by what `change` makes of it, in one transaction.
+
+        `change` gets None if there is none. An unchanged value is not written; if `change` raises,
+        the log stays as it was.
+        """
+
+    @abstractmethod
     def convert(self) -> None:
         """Make a log of an older version one of this version."""
-        with self.writer as connection:
-            self._convert(connection)
 
-    def last_number(self, unit: str) -> int:
-        """Number of the newest event of `unit` that was ever stored; 0 if there is none."""
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            return 0 if unit_id is None else queries.newest(connection, unit_id)
+    @abstractmethod
+    def derive(self, most: int | None = None) -> None:
+        """Derive what is missing of the lists of events: all, or at least `most` of them. If
+        nothing is missing, make a copy of the file possible.
 
+        Does nothing if the store is opened for reading.
+        """
+
+    @abstractmethod
+    def rebuild(self, progress: Callable[[int], None] | None = None) -> int:
+        """Make the lists of events again from the records, in one transaction. Return their length.
+
+        `progress` is called with the number of rows so far. Appending waits meanwhile.
+        """
+
+    # Reading events.
+
+    @abstractmethod
     def units(self) -> list[str]:
         """Every unit in the log, sorted."""
-        with self.reading() as connection:
-            return list(queries.units(self.path, connection))
+
+    @abstractmethod
+    def last_number(self, unit: str) -> int:
+        """Number of the newest event of `unit` that was ever stored; 0 if there is none."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """The number of events."""
+
+    @abstractmethod
+    def rows(self, wanted: Filter = Filter()) -> Iterator[Row]:
+        """Yield the events that `wanted` selects, by unit and number, a few in memory at a time.
+
+        The result is the log as it was when the first event was requested. With `newest_first`, the
+        few that are in no list yet are in memory at once.
+        """
+
+    @abstractmethod
+    def raw_chunks(
+        self, unit: str, first: int | None = None, last: int | None = None
+    ) -> Iterator[list[RawRecord]]:
+        """As `raw`, many at a time, which takes less time. The last ones may be none."""
+
+    @abstractmethod
+    def first_from(self, unit: str, number: int) -> int | None:
+        """The number of the first record of `unit` that has at least this number; None if there is
+        none."""
+
+    @abstractmethod
+    def derived(
+        self, unit: str, first: int | None = None, last: int | None = None
+    ) -> Iterator[tuple[int, str, int | None, int, int]]:
+        """Yield what was derived from the records alone, by number: number, kind, time, shoe and
+        round of events `first` to `last` of `unit` (None: no limit). `verify` compares them with
+        the records.
+        """
+
+    @abstractmethod
+    def counts(self, unit: str, kinds: Sequence[str]) -> list[int]:
+        """How many events of each of these kinds `unit` has, without reading their records."""
+
+    @abstractmethod
+    def last_received(self, unit: str) -> int | None:
+        """When the log received the newest event of `unit`, UTC milliseconds; None without one."""
+
+    @abstractmethod
+    def place_at(self, unit: str, unix_ms: int) -> tuple[int, int] | None:
+        """The shoe of cards and the round of the last event of `unit` at or before a time."""
+
+    @abstractmethod
+    def rounds_within(
+        self, unit: str, begin_unix_ms: int | None, end_unix_ms: int | None
+    ) -> tuple[int, int | None] | None:
+        """First and last event between which the rounds of `unit` are that lie, with any part of
+        them, within a time span; None for no limit. None if there are no such rounds."""
+
+    # Reading the rest.
+
+    @abstractmethod
+    def tombstone_rows(self, unit: str) -> list[tuple[Any, Any, bytes]]:
+        """First event, last event and tombstone as the table has them, in the order of the first
+        event. A tombstone that is not bytes, or too large to be one, is empty."""
+
+    @abstractmethod
+    def kept_game(self, sha256: bytes) -> object:
+        """The game document that is stored under this SHA-256, whatever it is; None if there is
+        none, or it is larger than one can be."""
+
+    @abstractmethod
+    def must_have_games_after(self, unit: str) -> int | None:
+        """The number of the event of `unit` after which the log must have every game document; None
+        if it keeps none, as version 2 did."""
+
+    @abstractmethod
+    def presence(self, unit: str) -> list[Span]:
+        """When logs had sessions with `unit`, and waited for it; nothing of a log of version 2."""
+
+    @abstractmethod
+    def fact(self, name: str) -> str | None:
+        """The log's fact `name` about itself; None if it has none."""
+
+    @abstractmethod
+    def faults(self, stopped: Callable[[], bool] = lambda: False) -> list[str]:
+        """What is wrong with the log as a database, for people. A long check ends with
+        DatabaseUnusable soon after `stopped` returns true.
+        """
+
+    @abstractmethod
+    def copy(self, to: Path) -> int:
+        """Copy the log, as it is now, to the new file `to`. Return how many events the copy has.
+
+        Raises DatabaseUnusable if `to` exists or cannot be written; then nothing is written.
+        """
+
+    @abstractmethod
+    def follower(self) -> Follower:
+        """Return what follows this log while others write it."""
+
+    # Tables of others, and moments.
+
+    @abstractmethod
+    def at_one_moment(self) -> AbstractContextManager[None]:
+        """Within, all that this thread reads is the log as it is now. It takes less time, too."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A connection that sees the log as it is now, whatever is written meanwhile."""
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[Connection]:
+        """A transaction."""
+
+    @abstractmethod
+    def watch(self) -> None:
+        """From now on, raise DatabaseUnusable at a transaction if the log was removed or replaced;
+        not of one that cannot be watched, such as a copy."""
+
+    @abstractmethod
+    def forget_replaced(self) -> None:
+        """Remove what was replaced, such as a secret, from where the database still has it."""
+
+    # What follows from these.
 
     def check_unit(self, unit: str) -> None:
         """Raise DatabaseUnusable, which names the units in the log, unless it has this one."""
@@ -168,362 +234,42 @@ class Store:
             listed = ", ".join(units[:_MOST_LISTED])
             more = f" and {len(units) - _MOST_LISTED} more" if len(units) > _MOST_LISTED else ""
             raise DatabaseUnusable(
-                f"{self.path}: has no unit {unit}; there are: {listed or 'none'}{more}"
+                f"{self.place}: has no unit {unit}; there are: {listed or 'none'}{more}"
             )
-
-    def count(self) -> int:
-        """The number of events."""
-        with self.reading(lists=False) as connection:
-            return int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
-
-    def rows(self, wanted: Filter = Filter()) -> Iterator[Row]:
-        """Yield the events that `wanted` selects, by unit and number, a few in memory at a time.
-
-        The result is the log as it was when the first event was requested. With `newest_first`, the
-        few that have no row in `events` yet are in memory at once.
-        """
-        wanted = wanted.in_columns()
-        with self.reading() as connection:
-            for unit, unit_id in self._wanted_units(connection, wanted.unit).items():
-                newest = underived_rows(connection, unit_id, unit, wanted)
-                if wanted.newest_first:
-                    yield from reversed(list(newest))
-                yield from derived_rows(connection, unit_id, unit, wanted)
-                if not wanted.newest_first:
-                    yield from newest
-
-    def place_at(self, unit: str, unix_ms: int) -> tuple[int, int] | None:
-        """The shoe of cards and the round of the last event of `unit` at or before a time."""
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            return None if unit_id is None else lookup.place_at(connection, unit_id, unix_ms)
-
-    def rounds_within(
-        self, unit: str, begin_unix_ms: int | None, end_unix_ms: int | None
-    ) -> tuple[int, int | None] | None:
-        """First and last event between which the rounds of `unit` are that lie, with any part of
-        them, within a time span; None for no limit. None if there are no such rounds."""
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            span = begin_unix_ms, end_unix_ms
-            return None if unit_id is None else lookup.rounds_within(connection, unit_id, *span)
 
     def raw(
         self, unit: str, first: int | None = None, last: int | None = None
-    ) -> Iterator[tuple[int, bytes, bytes]]:
+    ) -> Iterator[RawRecord]:
         """Yield number, record and MAC of events `first` to `last` of `unit` (None: no limit), by
         number, a few in memory at a time, from the table of records alone.
         """
         for some in self.raw_chunks(unit, first, last):
             yield from some
 
-    def raw_chunks(
-        self, unit: str, first: int | None = None, last: int | None = None
-    ) -> Iterator[list[tuple[int, bytes, bytes]]]:
-        """As `raw`, many at a time, which takes less time. The last ones may be none."""
-        query = f"SELECT number, {RECORD_AND_MAC} FROM records WHERE unit = ?"
-        with self.reading(lists=False) as connection:
-            limits, values = queries.limits(first, last)
-            parameters = [self._unit(connection, unit), *values]
-            some: list[tuple[int, bytes, bytes]] = []
-            try:
-                for row in connection.execute(f"{query}{limits} ORDER BY number", parameters):
-                    some.append(row)
-                    if len(some) == _CHUNK:
-                        yield some
-                        some = []
-            except ERRORS:  # a damaged page: those before it can be read
-                yield some
-                raise
-            yield some
-
-    def first_from(self, unit: str, number: int) -> int | None:
-        """The number of the first record of `unit` that has at least this number; None if there is
-        none."""
-        with self.reading(lists=False) as connection:
-            return queries.first_from(connection, self._unit(connection, unit), number)
-
-    def derived(
-        self, unit: str, first: int | None = None, last: int | None = None
-    ) -> Iterator[tuple[int, str, int | None, int, int]]:
-        """Yield the rows of the table `events` alone, by number: number, kind, time, shoe and round
-        of events `first` to `last` of `unit` (None: no limit). `verify` compares them with the
-        records.
-        """
-        query = "SELECT number, kind, unix_ms, shoe, round FROM events WHERE unit = ?"
-        with self.reading() as connection:
-            parameters: list[object] = [self._unit(connection, unit)]
-            limits, values = queries.limits(first, last)
-            yield from connection.execute(
-                f"{query}{limits} ORDER BY number", [*parameters, *values]
-            )
-
-    def counts(self, unit: str, kinds: Sequence[str]) -> list[int]:
-        """How many events of each of these kinds `unit` has, without reading their records."""
-        with self.reading() as connection:
-            return queries.counts(connection, self._unit(connection, unit), kinds)
-
-    def last_received(self, unit: str) -> int | None:
-        """When the log received the newest event of `unit`, UTC milliseconds; None without one."""
-        with self.reading(lists=False) as connection:
-            return queries.last_received(connection, self._unit(connection, unit))
-
     def tombstones(self, unit: str) -> list[bytes]:
         """The tombstones of the pruned events of `unit`, in the order of their numbers."""
         return [tombstone for _, _, tombstone in self.tombstone_rows(unit)]
 
-    def tombstone_rows(self, unit: str) -> list[tuple[Any, Any, bytes]]:
-        """First event, last event and tombstone as the table has them, in the order of the first
-        event. A tombstone that is not bytes, or too large to be one, is empty."""
-        query = (
-            "SELECT first, last, CASE WHEN typeof(tombstone) = 'blob' AND length(tombstone) <= ?"
-            " THEN tombstone ELSE x'' END FROM tombstones WHERE unit = ? ORDER BY first"
-        )
-        with self.reading(lists=False) as connection:
-            parameters = (_LARGEST_TOMBSTONE, self._unit(connection, unit))
-            return connection.execute(query, parameters).fetchall()
-
-    def keep_game(self, document: bytes) -> None:
-        """Store a game document, which is durable on return. One that is stored already stays."""
-        row = (hashlib.sha256(document).digest(), document)
-        with self.writer as connection:
-            connection.execute("INSERT OR IGNORE INTO games VALUES (?, ?)", row)
-
     def game(self, sha256: bytes) -> bytes | None:
         """The game document with this SHA-256; None if the log does not have it, or has other
         bytes under it, as `verify` reports."""
-        query = (
-            f"SELECT document FROM games WHERE sha256 = ? AND length(document) <= {MAX_DOCUMENT}"
-        )
-        with self.reading(lists=False) as connection:
-            if not queries.has_table(connection, "games"):
-                return None
-            found = connection.execute(query, (sha256,)).fetchone()
-        if found is None or type(found[0]) is not bytes:
+        document = self.kept_game(sha256)
+        if type(document) is not bytes or hashlib.sha256(document).digest() != sha256:
             return None
-        document: bytes = found[0]
-        return document if hashlib.sha256(document).digest() == sha256 else None
+        return document
 
-    def keep_presence(self, spans: Sequence[presence.Span]) -> None:
-        """Store when logs had sessions with shoes, and waited for them, in one transaction."""
-        if self.writer.written_by_others():
-            self._check_contents()
-        with self.writer as connection:
-            presence.write(connection, spans)
 
-    def presence(self, unit: str) -> list[presence.Span]:
-        """When logs had sessions with `unit`, and waited for it; nothing of a log of version 2."""
-        with self.reading(lists=False) as connection:
-            here = queries.has_table(connection, "presence")
-            return presence.read(connection, unit) if here else []
+def open_store(place: Place, *, create: bool = False) -> Store:
+    """Open a log. A new one is made with `create`, without which nothing can be appended, but an
+    existing log can be read, pruned and rebuilt.
 
-    def must_have_games_after(self, unit: str) -> int | None:
-        """The number of the event of `unit` after which the log must have every game document; None
-        if it keeps none, as version 2 did."""
-        with self.reading(lists=False) as connection:
-            if not queries.has_table(connection, "games"):
-                return None
-            return schema.before_games(connection, unit)
+    Raises DatabaseUnusable if there is no log there, or it is not one, has another version, has
+    other tables than a log, is damaged, or cannot be written with `create`; DatabaseLocked;
+    DiskFull if it cannot grow. Missing or altered lists are an error only of what needs them, so
+    that `rebuild` can make them again.
+    """
+    if isinstance(place, Path):
+        from sabot.log.sqlite.store import SqliteStore
 
-    def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
-        """Remove events `first` to `last` of `unit` and put `tombstone` in their place, in one
-        transaction. They can never be stored again.
-
-        Raises DatabaseUnusable if the log does not have the unit, or some are pruned already.
-        """
-        with self.writer as connection:
-            unit_id = self._unit(connection, unit)
-            if unit_id is None:
-                raise DatabaseUnusable(f"{self.path}: has no unit {unit}; `sabot units` lists them")
-            if queries.pruned_within(connection, unit_id, first, last):
-                raise DatabaseUnusable(
-                    f"{self.path}: some of the events {first} to {last} of {unit} are "
-                    "pruned already; run the command again"
-                )
-            for table in ("records", "events"):
-                connection.execute(
-                    f"DELETE FROM {table} WHERE unit = ? AND number BETWEEN ? AND ?",
-                    (unit_id, first, last),
-                )
-            connection.execute(
-                "INSERT INTO tombstones VALUES (?, ?, ?, ?)", (unit_id, first, last, tombstone)
-            )
-
-    def copy(self, to: Path) -> int:
-        """Copy the log, as it is now, to the new file `to`. Return how many events the copy has.
-
-        Raises DatabaseUnusable if `to` exists or cannot be written; then nothing is written.
-        """
-        try:
-            to.touch(exist_ok=False)
-        except OSError as error:
-            raise DatabaseUnusable(
-                f"{to}: cannot be written ({error.strerror}); name another file with -o"
-            ) from None
-        try:
-            with self.reading(lists=False) as connection, closing(connect(to, "rw")) as copied:
-                connection.backup(copied)
-                copied.execute("PRAGMA journal_mode=DELETE")  # it can be read in any folder
-                return int(copied.execute("SELECT count(*) FROM records").fetchone()[0])
-        except BaseException:  # also Ctrl-C: half a copy is useless
-            to.unlink()
-            raise
-
-    def derive(self, most: int | None = None) -> None:
-        """Derive the rows of `events` that are missing: all, or at least `most` of them. If none is
-        missing, make a checkpoint: a copy of the database alone then has all events.
-
-        Does nothing if the store is opened for reading.
-        """
-        if self._appends and not self._may_lack_rows:
-            self.writer.checkpoint()
-        done = 0
-        while self._appends and self._may_lack_rows and (most is None or done < most):
-            made = 0
-            with self.writer as connection:
-                for unit_id in queries.units(self.path, connection).values():
-                    made += derive(connection, unit_id, _CHUNK - made)
-                self._may_lack_rows = made > 0
-            done += made
-
-    def rebuild(self, progress: Callable[[int], None] | None = None) -> int:
-        """Make the table `events` again from the records, in one transaction. Return its length.
-
-        `progress` is called with the number of rows so far. Appending waits meanwhile.
-        """
-        done = 0
-        with self.writer as connection:
-            schema.check(self.path, connection, lists=False)
-            connection.execute("DROP TABLE IF EXISTS events")
-            connection.execute(schema.EVENTS_TABLE)
-            for unit_id in queries.units(self.path, connection).values():
-                while made := derive(connection, unit_id, _CHUNK):
-                    done += made
-                    if progress is not None:
-                        progress(done)
-            for index in schema.EVENTS_INDEXES:
-                connection.execute(index)
-            schema.check(self.path, connection)
-        return done
-
-    def faults(self, stopped: Callable[[], bool] = lambda: False) -> list[str]:
-        """What is wrong with the file as a database, for people (soundness.py). A long check ends
-        with DatabaseUnusable soon after `stopped` returns true.
-        """
-        with self.reading() as connection:
-            connection.set_progress_handler(stopped, _STOPPED_EVERY)
-            return list(soundness.faults(connection))
-
-    def fact(self, name: str) -> str | None:
-        """The log's fact `name` about itself; None if it has none."""
-        with self.reading() as connection:
-            return queries.fact(connection, name)
-
-    def change_fact(self, name: str, change: Callable[[str | None], str | None]) -> None:
-        """Replace the fact `name` by what `change` makes of it, in one transaction.
-
-        `change` gets None if there is none. An unchanged value is not written; if `change` raises,
-        the log stays as it was.
-        """
-        with self.writer as connection:
-            before = queries.fact(connection, name)
-            after = change(before)
-            if after != before:
-                connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, after))
-
-    def _convert(self, connection: sqlite3.Connection) -> None:
-        version = schema.check(self.path, connection)
-        units = queries.units(self.path, connection)
-        if version < schema.VERSION:
-            newest = {name: queries.newest(connection, id_) for name, id_ in units.items()}
-            schema.convert(connection, version, newest)
-
-    def _check_contents(self) -> None:
-        """Raise DatabaseUnusable unless the file is sound and has what was stored in it last."""
-        query = "SELECT 1 FROM records WHERE (unit, number, record, mac) = (?, ?, ?, ?)"
-        with self.reading() as connection:
-            sound = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
-            stored = [connection.execute(query, each).fetchone() for each in self._newest.values()]
-            units = queries.units(self.path, connection)
-        if not sound or None in stored or not self._ids.items() <= units.items():
-            raise replaced(self.path)
-        self.writer.contents_checked()
-
-    def _append_missing(
-        self,
-        connection: sqlite3.Connection,
-        unit: str,
-        rows: Sequence[tuple[int, int, int, bytes, bytes]],
-    ) -> None:
-        query = "SELECT record, mac FROM records WHERE unit = ? AND number = ?"
-        for row in rows:
-            unit_id, number, _, *contents = row
-            stored = connection.execute(query, (unit_id, number)).fetchone()
-            if stored is None:
-                if not queries.pruned_within(connection, unit_id, number, number):
-                    connection.execute(_INSERT_RECORD, row)
-                    connection.execute(  # `events` has every record up to some number
-                        "DELETE FROM events WHERE unit = ? AND number > ?", (unit_id, number)
-                    )
-            elif stored != tuple(contents):
-                what = "contents" if stored[0] != contents[0] else "MAC"
-                raise HistoryDiffers(
-                    f"{unit}: event {number} is in {self.path} with other {what}; "
-                    "log this shoe to another database and keep both"
-                )
-
-    def _unit(self, connection: sqlite3.Connection, unit: str) -> int | None:
-        """The id of a unit in this log; None if it has none."""
-        return queries.unit_id(self.path, connection, unit)
-
-    def _wanted_units(self, connection: sqlite3.Connection, unit: str | None) -> dict[str, int]:
-        """The id of a unit, or of all for None."""
-        if unit is None:
-            return queries.units(self.path, connection)
-        unit_id = self._unit(connection, unit)
-        return {} if unit_id is None else {unit: unit_id}
-
-    def _unit_or_new(self, connection: sqlite3.Connection, unit: str) -> int:
-        """The id of a unit in this log; a new unit gets one."""
-        unit_id = self._unit(connection, unit)
-        if unit_id is None:
-            unit_id = connection.execute("INSERT INTO units (unit) VALUES (?)", (unit,)).lastrowid
-        assert unit_id is not None
-        return unit_id
-
-    @contextmanager
-    def at_one_moment(self) -> Iterator[None]:
-        """Within, all that this thread reads is the log as it is now. It takes less time, too: the
-        log is opened once."""
-        with self.reading() as connection:
-            self._within.connection = connection
-            try:
-                yield
-            finally:
-                del self._within.connection
-
-    @contextmanager
-    def reading(self, *, lists: bool = True) -> Iterator[sqlite3.Connection]:
-        """A separate connection that sees the log as it is now, whatever is written meanwhile.
-
-        Without `lists` only the records and their tombstones may be read.
-        """
-        if (within := getattr(self._within, "connection", None)) is not None:
-            yield within
-            return
-        mode = "ro" if self._appends else reading_mode(self.path)
-        try:
-            with closing(snapshot(self.path, mode)) as connection:
-                if schema.is_empty(connection) and not self.path.stat().st_size:
-                    raise DatabaseUnusable(
-                        f"{self.path}: an empty file, not a log; `sabot log` makes one"
-                    )
-                schema.check(self.path, connection, lists=lists)
-                yield connection
-        except ERRORS as error:
-            if not os.access(self.path.parent, os.W_OK) and self._ahead.exists():
-                raise DatabaseUnusable(
-                    f"{self.path}: the newest events are in {self._ahead.name} beside it, which "
-                    "can be read only in a folder that you may write to; copy both files to one"
-                ) from None
-            raise user_error(self.path, error) from None
+        return SqliteStore(place, create=create)
+    raise DatabaseUnusable(f"{place}: this sabot reads logs in files only")

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache  # a document that is not kept is asked for once, too
-from pathlib import Path
 
 from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.spans import Span, spans_of
 from sabot.audit.workers import Workers, count_here, workers
+from sabot.log.place import Place
 from sabot.log.reveal import ShownGames
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot.reports.incident import Incident
 from sabot.reports.incident_search import (
     MOST_TOGETHER,
@@ -46,17 +46,17 @@ class Part:
 
 
 def search_file(
-    path: Path,
+    place: Place,
     units: Sequence[str],
     wanted: Wanted,
     progress: Callable[[int], None] = lambda count: None,
 ) -> tuple[dict[str, list[Incident]], int]:
-    """Return the incidents of each of these units in the log at `path`, by event, and how many
+    """Return the incidents of each of these units in the log at `place`, by event, and how many
     records cannot be read.
 
     `progress` is called now and then with the number of records looked through so far.
     """
-    with Store(path) as store:
+    with open_store(place) as store:
         search = Search(wanted, ShownGames(cache(store.game)))
         spans = {unit: spans_of(store, unit) for unit in units}
         tasks = sum(map(len, spans.values()))
@@ -72,7 +72,7 @@ def search_file(
             return found, search.damaged
         with workers(tasks, progress) as pool:
             futures = {
-                unit: pool.submit(_work_on_span, [(path, unit, wanted, span) for span in of_unit])
+                unit: pool.submit(_work_on_span, [(place, unit, wanted, span) for span in of_unit])
                 for unit, of_unit in spans.items()
             }
             found = {unit: _joined(pool, store, unit, search, futures[unit]) for unit in units}
@@ -151,7 +151,7 @@ def _in_one_pass(
     return search.of_unit(unit, counted())
 
 
-def _work_on_span(path: Path, unit: str, wanted: Wanted, span: Span) -> _Looked:
+def _work_on_span(place: Place, unit: str, wanted: Wanted, span: Span) -> _Looked:
     done = 0
 
     def counted(records: Iterable[Sequence[RawRecord]]) -> Iterator[Sequence[RawRecord]]:
@@ -161,7 +161,7 @@ def _work_on_span(path: Path, unit: str, wanted: Wanted, span: Span) -> _Looked:
             done += len(rows)
             count_here(len(rows))
 
-    with Store(path) as store:
+    with open_store(place) as store:
         search = Search(wanted, ShownGames(cache(store.game)))
         try:
             records = counted(records_of(store, unit, span))

@@ -23,7 +23,7 @@ from sabot.desk import tables
 from sabot.desk.alerts import Alert
 from sabot.desk.desk import Desk
 from sabot.keys.chain_keys import Keys
-from sabot.log import soundness
+from sabot.log.sqlite import soundness
 from sabot.log.store import Store
 
 pytestmark = pytest.mark.slow

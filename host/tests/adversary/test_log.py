@@ -39,7 +39,7 @@ from sabot.desk.desk import Desk
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.logger import Logger, LogWatcher
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 pytestmark = pytest.mark.slow
 
@@ -87,7 +87,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
         for unit in ("SHOE-1", "SHOE-1", "SHOE-2"):
             _log(whole, unit)
     signing.make_key_pair(whole / "house")
-    with Store(whole / "log.sqlite") as store:
+    with open_store(whole / "log.sqlite") as store:
         desk = Desk.make(store, whole / "keys", "ada", "four words of hers")
         desk.add_user("bob", "floor", "four other words", by="ada")
         desk.sign_in("bob", "four other words", origin="10.0.0.7")
@@ -123,7 +123,7 @@ def _prune(folder: Path) -> None:
     """Remove the first shoe of cards of SHOE-1, a year later."""
     private = signing.load_private(folder / "house.pem")
     now, keys = time.time_ns() // 1_000_000 + 365 * DAY_MS, Keys.load(folder / "keys")
-    with Store(folder / "log.sqlite") as store:
+    with open_store(folder / "log.sqlite") as store:
         planned = prune.plan(store, "SHOE-1", keep_days=30, now_unix_ms=now, keys=keys)
         prune.carry_out(store, planned, private, keep_days=30, now_unix_ms=now)
 

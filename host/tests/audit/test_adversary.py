@@ -44,7 +44,7 @@ from sabot.audit.verify import VerifyOptions, verify
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.rounds import rounds_of
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 pytestmark = pytest.mark.slow
 
@@ -317,7 +317,7 @@ def test_an_old_round_at_the_end_is_doubled(log: EditableLog, rng: random.Random
 
 def checkpoints(log: EditableLog) -> list[Checkpoint]:
     """The checkpoints of the log before any change, as kept elsewhere."""
-    with Store(log.store()) as store:
+    with open_store(log.store()) as store:
         return list(checkpoints_of(store))
 
 
@@ -401,7 +401,7 @@ def test_records_moved_to_another_unit_are_changed_there_and_missing_here(
     keys = Keys()
     keys.put("U1", TEST_KEY)
     keys.put("U2", OTHER_KEY)
-    with Store(path) as store:
+    with open_store(path) as store:
         found = [
             (each.unit, each.event, each.kind)
             for each in verify(
@@ -442,7 +442,7 @@ def test_of_several_keys_of_a_unit_the_one_that_made_its_records_is_used(
         keys = Keys()
         keys.put("U1", first)
         keys.put("U1", second)
-        with Store(log.store()) as store:
+        with open_store(log.store()) as store:
             options = VerifyOptions(keys=keys, operator=signing.public_of(OPERATOR))
             found = list(verify(store, Summary(), options))
         assert [each.kind for each in found] == ["gap", "incomplete"]
@@ -452,7 +452,7 @@ def test_an_edit_of_the_derived_table_is_derived_and_the_chain_is_good(
     log: EditableLog, rng: random.Random
 ) -> None:
     path = log.store()
-    with Store(path) as store:
+    with open_store(path) as store:
         store.rebuild()
     number = log.random_number(rng)
     assert log.found_in_file(path) == []
@@ -463,14 +463,14 @@ def test_an_edit_of_the_derived_table_is_derived_and_the_chain_is_good(
         connection.execute(f"UPDATE events SET {change} WHERE number = ?", (number,))
         connection.commit()
     assert log.found_in_file(path) == [(number, "derived")]
-    with Store(path) as store:
+    with open_store(path) as store:
         store.rebuild()
     assert log.found_in_file(path) == []
 
 
 def test_events_that_only_the_derived_table_has_are_truncated(log: EditableLog) -> None:
     path = log.store()
-    with Store(path) as store:
+    with open_store(path) as store:
         store.rebuild()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DELETE FROM records WHERE number > ?", (log.last - 50,))

@@ -39,7 +39,7 @@ from sabot.keys import chain_keys, signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol import cards
 from sabot_protocol import events as shapes
 from sabot_protocol.games import document_of
@@ -65,7 +65,7 @@ class BundleSetup:
 
     def collect(self, shoe: int = 2, *, revealed: bool = True, still_open: bool = False) -> Bundle:
         """Export a shoe of cards."""
-        with Store(self.db) as store:
+        with open_store(self.db) as store:
             return collect(
                 store,
                 "U1",
@@ -481,7 +481,7 @@ def test_a_shoe_of_cards_that_has_not_ended_is_exported_on_request(tmp_path: Pat
 def test_an_unknown_shoe_of_cards_or_unit_is_refused(setup: BundleSetup) -> None:
     with pytest.raises(DatabaseUnusable, match=r"no shoe of cards 9 of U1, it has 1 to 3"):
         setup.collect(9)
-    with Store(setup.db) as store, pytest.raises(DatabaseUnusable, match="has no unit U2"):
+    with open_store(setup.db) as store, pytest.raises(DatabaseUnusable, match="has no unit U2"):
         collect(store, "U2", 1, keys=None, still_open=False, exported_unix_ms=0)
 
 

@@ -26,8 +26,8 @@ from sabot.audit.tombstone import RemovedShoe, Tombstone, TombstoneUnusable
 from sabot.errors import DatabaseUnusable, KeptByLaw, KeysUnusable
 from sabot.keys import chain_keys, signing
 from sabot.keys.chain_keys import Keys
-from sabot.log import schema
-from sabot.log.store import Filter, Store
+from sabot.log.sqlite import schema
+from sabot.log.store import Filter, open_store
 from sabot.reports.units import UnitSummary, unit_of
 from sabot_protocol import events as shapes
 
@@ -73,7 +73,7 @@ class LogDatabase:
         self, now_unix_ms: int, keep_days: int = _KEEP_DAYS, *, keys: bool = True
     ) -> PrunePlan:
         """Plan what to remove."""
-        with Store(self.path) as store:
+        with open_store(self.path) as store:
             return prune.plan(
                 store,
                 "U1",
@@ -86,7 +86,7 @@ class LogDatabase:
         """Remove what is old enough; return the removed shoes of cards."""
         planned = self.plan(now_unix_ms, keep_days)
         if planned.going:
-            with Store(self.path) as store:
+            with open_store(self.path) as store:
                 prune.carry_out(
                     store, planned, _OPERATOR, keep_days=keep_days, now_unix_ms=now_unix_ms
                 )
@@ -94,19 +94,19 @@ class LogDatabase:
 
     def numbers(self) -> list[int]:
         """The numbers of the events that are left."""
-        with Store(self.path) as store:
+        with open_store(self.path) as store:
             raw = [number for number, _, _ in store.raw("U1")]
             assert [row.number for row in store.rows()] == raw
         return raw
 
     def tombstones(self) -> list[Tombstone]:
         """The unit's tombstones, all of which must be readable."""
-        with Store(self.path) as store:
+        with open_store(self.path) as store:
             return [Tombstone.parse(data) for data in store.tombstones("U1")]
 
     def found(self, *, chained: bool = True) -> list[Finding]:
         """The verifier's findings."""
-        with Store(self.path) as store:
+        with open_store(self.path) as store:
             macs = Ratchet(FIRST_KEY) if chained else None
             checks = UnitChecks("U1", macs=macs, tombstones=store.tombstones("U1"))
             return checks.verify(store.raw("U1"), Summary())
@@ -203,7 +203,7 @@ def test_a_tombstone_says_what_was_removed(database: LogDatabase) -> None:
 
 def test_every_changed_byte_of_a_tombstone_is_found(database: LogDatabase) -> None:
     database.prune(_youngest(database.log, 1) + _KEEP_MS)
-    with Store(database.path) as store:
+    with open_store(database.path) as store:
         (data,) = store.tombstones("U1")
     for at in range(len(data)):
         changed = bytearray(data)
@@ -234,7 +234,7 @@ def test_two_prunes_at_once_remove_once(database: LogDatabase) -> None:
     planned = database.plan(now)
     database.prune(now)
     before = database.all_rows()
-    with Store(database.path) as store, pytest.raises(DatabaseUnusable):
+    with open_store(database.path) as store, pytest.raises(DatabaseUnusable):
         prune.carry_out(store, planned, _OPERATOR, keep_days=_KEEP_DAYS, now_unix_ms=now)
     assert database.all_rows() == before
 
@@ -243,7 +243,7 @@ def test_the_last_shoe_of_cards_of_a_unit_stays_at_any_age(database: LogDatabase
     assert database.prune(START_UNIX_MS + 100_000 * DAY_MS, 1) == [1, 2, 3]
     last = len(database.log.records)
     assert database.numbers() == list(range(database.log.number_of("shoe_loaded", 4), last + 1))
-    with Store(database.path) as store:
+    with open_store(database.path) as store:
         assert store.last_number("U1") == last
     database.log.deal()
     database.store_new()
@@ -341,7 +341,7 @@ def _disputed(database: LogDatabase, statement: str) -> Sequence[Finding]:
     database.sql(statement)
     planned = database.plan(now)
     before = database.all_rows()
-    with Store(database.path) as store, pytest.raises((KeptByLaw, DatabaseUnusable)):
+    with open_store(database.path) as store, pytest.raises((KeptByLaw, DatabaseUnusable)):
         prune.carry_out(store, planned, _OPERATOR, keep_days=_KEEP_DAYS, now_unix_ms=now)
     assert database.all_rows() == before
     return planned.findings
@@ -370,7 +370,10 @@ def test_a_later_fault_does_not_keep_old_records(database: LogDatabase) -> None:
 def test_records_without_derived_rows_are_not_removed(database: LogDatabase) -> None:
     database.sql("DELETE FROM events WHERE number = 60")
     planned = database.plan(_youngest(database.log, 2) + _KEEP_MS)
-    with Store(database.path) as store, pytest.raises(DatabaseUnusable, match="`sabot rebuild`"):
+    with (
+        open_store(database.path) as store,
+        pytest.raises(DatabaseUnusable, match="`sabot rebuild`"),
+    ):
         prune.carry_out(store, planned, _OPERATOR, keep_days=1, now_unix_ms=0)
         assert sum(1 for _ in store.raw("U1")) == len(database.log.records)
 
@@ -409,7 +412,7 @@ def test_an_interrupted_prune_removes_nothing(
 def test_a_bundle_can_be_made_and_verified_after_a_tombstone(database: LogDatabase) -> None:
     database.prune(_youngest(database.log, 2) + _KEEP_MS)
     out = database.path.with_name("a.sabot")
-    with Store(database.path) as store:
+    with open_store(database.path) as store:
         with pytest.raises(DatabaseUnusable, match="shoe 2 of U1 was removed by retention"):
             collect(store, "U1", 2, keys=None, still_open=False, exported_unix_ms=0)
         taken = collect(store, "U1", 3, keys=database.keys, still_open=False, exported_unix_ms=0)
@@ -439,7 +442,7 @@ def test_each_unit_has_its_own_age(database: LogDatabase) -> None:
         store.append("U2", other.stored())
     now = _youngest(database.log, 3) + _KEEP_MS
     assert database.prune(now) == [1, 2, 3]
-    with Store(database.path) as store:
+    with open_store(database.path) as store:
         assert len(list(store.rows(Filter(unit="U2")))) == len(other.records)
         assert list(tombstones(store, "U2")) == []
 
@@ -454,7 +457,7 @@ def test_what_a_unit_is_can_still_be_shown_after_a_prune(tmp_path: Path) -> None
     database = LogDatabase(tmp_path, log)
 
     def shown() -> UnitSummary:
-        with Store(database.path) as store:
+        with open_store(database.path) as store:
             return unit_of("U1", store, kept_of_removed(store, "U1"))
 
     before = shown()

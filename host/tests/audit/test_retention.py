@@ -10,7 +10,7 @@ import pytest
 from host.tests.support.helpers import new_log
 from sabot.audit.retention import Minimum, check_keep_days, minimums, set_minimum
 from sabot.errors import DatabaseUnusable, KeptByLaw
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 
 _NOW = 1_795_000_000_000
 
@@ -19,7 +19,7 @@ _NOW = 1_795_000_000_000
 def log(tmp_path: Path) -> Iterator[Store]:
     """An empty log, opened as `sabot retention` opens it."""
     new_log(tmp_path / "db").close()
-    with Store(tmp_path / "db") as store:
+    with open_store(tmp_path / "db") as store:
         yield store
 
 
@@ -75,7 +75,7 @@ def test_with_an_unreadable_minimum_nothing_is_removed(log: Store, text: str) ->
 def test_a_log_that_is_locked_for_too_long_is_an_error(
     log: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sabot.log.log_file.BUSY_TIMEOUT_S", 0.0)
+    monkeypatch.setattr("sabot.log.sqlite.log_file.BUSY_TIMEOUT_S", 0.0)
     with closing(sqlite3.connect(log.path, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with pytest.raises(DatabaseUnusable, match="locked by another program"):

@@ -27,11 +27,11 @@ from sabot.audit import spans, workers
 from sabot.audit import verify as audit_verify
 from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.checks.unit_checks import CheckedPart, UnitChecks
-from sabot.audit.verify import VerifyOptions, verify, verify_file
+from sabot.audit.verify import VerifyOptions, verify, verify_log
 from sabot.errors import DatabaseUnusable
 from sabot.games import catalogue
 from sabot.keys.chain_keys import Keys
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot_protocol import events
 
 UNITS = {"SHOE-1": b"\1" * 32, "SHOE-2": b"\2" * 32}
@@ -110,7 +110,7 @@ def one_pass(path: Path, options: VerifyOptions) -> Outcome:
     """What one pass over each unit gives."""
     summary = Summary()
     try:
-        with Store(path) as store:
+        with open_store(path) as store:
             return list(verify(store, summary, options)), summary
     except DatabaseUnusable as refused:
         return str(refused)
@@ -119,7 +119,7 @@ def one_pass(path: Path, options: VerifyOptions) -> Outcome:
 def in_spans(path: Path, options: VerifyOptions) -> Outcome:
     """What the spans give, joined."""
     try:
-        return verify_file(path, options)
+        return verify_log(path, options)
     except DatabaseUnusable as refused:
         return str(refused)
 
@@ -128,7 +128,7 @@ def in_spans(path: Path, options: VerifyOptions) -> Outcome:
 def test_every_span_of_a_whole_log_is_joined(
     whole: Path, options: VerifyOptions, joined: list[bool]
 ) -> None:
-    with Store(whole) as store:
+    with open_store(whole) as store:
         due = sum(len(spans.spans_of(store, unit)) for unit in UNITS)
     assert in_spans(whole, options) == one_pass(whole, options)
     assert joined == [True] * due and due > 20
@@ -194,7 +194,7 @@ def test_a_shoe_of_cards_longer_than_the_warm_up_is_checked_again(
 
 def test_records_without_a_row_in_the_lists_are_no_difference(whole: Path, tmp_path: Path) -> None:
     path = shutil.copyfile(whole, tmp_path / "log.sqlite")
-    with Store(path, create=True) as store, store.writer as connection:
+    with open_store(path, create=True) as store, store.writer as connection:
         connection.execute("DELETE FROM events WHERE number > 333")
         store._appends = False  # it would derive them again
     assert in_spans(path, WITH_KEYS) == one_pass(path, WITH_KEYS)
@@ -209,7 +209,7 @@ def test_events_removed_between_two_spans_are_not_missing(
 
     def pruned_first(store: Store, unit: str, span: spans.Span, *rest: Any) -> CheckedPart | None:
         if span.first is not None and not store.tombstone_rows(unit):
-            with Store(path) as other:
+            with open_store(path) as other:
                 other.prune(unit, 1, 150, b"")
         return checked(store, unit, span, *rest)
 

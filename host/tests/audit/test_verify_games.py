@@ -14,7 +14,7 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.play.play_checks import PlayChecks
 from sabot.audit.verify import verify
 from sabot.games import catalogue
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol import enums, events
 from sabot_protocol.schema import Shape
 
@@ -45,7 +45,7 @@ def ez_log(hits: int | None = None, game: bytes = EZ) -> FirmwareLog:
 
 def found(path: Path, log: FirmwareLog, *documents: bytes) -> list[tuple[str, str]]:
     """Kinds and details of the findings in a log of these records and game documents."""
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", stored(log.records))
         for document in documents:
             store.keep_game(document)
@@ -68,7 +68,7 @@ def test_an_altered_document_is_found_in_the_file_and_as_missing(tmp_path: Path)
     assert found(path, ez_log(), EZ) == []
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE games SET document = x'a0'")
-    with Store(path) as store:
+    with open_store(path) as store:
         kinds = {each.kind for each in verify(store, Summary())}
     assert {"file", "game"} <= kinds
 
@@ -166,13 +166,13 @@ def test_a_card_dealt_while_betting_was_open_is_found() -> None:
 
 def test_a_converted_log_notes_what_it_never_had(tmp_path: Path) -> None:
     path, log = tmp_path / "log", ez_log()
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", stored(log.records))
     with closing(sqlite3.connect(path)) as connection, connection:
         numbers = json.dumps({"U1": log.last_number})
         connection.execute("INSERT INTO about VALUES ('before_games', ?)", (numbers,))
     summary = Summary()
-    with Store(path) as store:
+    with open_store(path) as store:
         assert [each for each in verify(store, summary) if each.kind == "game"] == []
     assert [note.kind for note in summary.notes] == ["game"]
 

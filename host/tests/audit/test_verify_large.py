@@ -24,9 +24,9 @@ from sabot.audit.chain import Ratchet
 from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.checks.unit_checks import UnitChecks
-from sabot.audit.verify import VerifyOptions, verify, verify_file
+from sabot.audit.verify import VerifyOptions, verify, verify_log
 from sabot.keys import chain_keys
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 pytestmark = pytest.mark.slow
 
@@ -49,9 +49,9 @@ def folder(tmp_path: Path) -> Path:
 def test_units_in_parallel_give_the_same_as_one_after_the_other(folder: Path) -> None:
     options = VerifyOptions(keys=chain_keys.Keys.load(folder / "sabot.keys"))
     summary, progress = Summary(), []
-    with Store(folder / "log.sqlite") as store:
+    with open_store(folder / "log.sqlite") as store:
         findings = list(verify(store, summary, options))
-    assert verify_file(folder / "log.sqlite", options, progress.append) == (findings, summary)
+    assert verify_log(folder / "log.sqlite", options, progress.append) == (findings, summary)
     assert [(each.unit, each.event, each.kind) for each in findings] == [
         ("U2", 50, "missing"), ("U2", 51, "incomplete")
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from host.tests.support.commands import run
 from host.tests.support.helpers import FirmwareLog, NaiveChain, new_log, shuffled_names, stored
 from sabot.cli import app
 from sabot.keys import chain_keys, signing
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 pytestmark = pytest.mark.slow
 
@@ -164,7 +164,7 @@ def test_checkpoints_do_not_replace_another_file(folder: Path, contents: str) ->
 
 
 def test_checkpoints_are_what_a_naive_chain_makes(folder: Path) -> None:
-    with Store(folder / "log.sqlite") as store:
+    with open_store(folder / "log.sqlite") as store:
         records = list(store.raw("U1"))
     chain = NaiveChain(KEYS["U1"])
     macs = [chain.id]
@@ -187,7 +187,7 @@ def test_a_file_without_checkpoints_is_refused(folder: Path, content: str | None
 
 
 def test_one_shoe_of_cards_is_verified_alone(folder: Path) -> None:
-    with Store(folder / "log.sqlite") as store:
+    with open_store(folder / "log.sqlite") as store:
         numbers = {
             shoe: [row.number for row in store.rows() if (row.unit, row.shoe) == ("U1", shoe)]
             for shoe in (1, 2)

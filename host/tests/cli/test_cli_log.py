@@ -31,7 +31,7 @@ from sabot.link import runtime, wire
 from sabot.link.ports import Port
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Round, rounds_of
-from sabot.log.store import Filter, Store
+from sabot.log.store import Filter, open_store
 from sabot.sim.process import SimulatedShoe
 from sabot_protocol import VERSION, messages
 from sabot_protocol.frame import FrameReader
@@ -44,7 +44,7 @@ ENDED_S = 5.0
 
 def rounds_in(folder: Path, db: str = "log.sqlite") -> list[Round]:
     """The rounds in a log, in the order of units and numbers."""
-    with Store(folder / db) as store:
+    with open_store(folder / db) as store:
         return [
             each
             for unit in store.units()
@@ -65,7 +65,7 @@ def outcomes_in(folder: Path, db: str = "log.sqlite") -> list[tuple[object, ...]
 
 def findings_in(folder: Path, db: str = "log.sqlite") -> list[str]:
     """The kinds of findings in a log, except the missing keys: no one kept the shoes' keys."""
-    with Store(folder / db) as store:
+    with open_store(folder / db) as store:
         kinds = [finding.kind for finding in verify(store, Summary())]
     return [kind for kind in kinds if kind != "no_key"]
 
@@ -123,11 +123,11 @@ def test_a_shoe_is_logged_over_the_network(tmp_path: Path) -> None:
 def test_logging_again_changes_nothing(tmp_path: Path) -> None:
     with dealt(tmp_path, "U7") as shoe:
         log_once(tmp_path, shoe)
-        before = list(Store(tmp_path / "log.sqlite").rows())
+        before = list(open_store(tmp_path / "log.sqlite").rows())
         with running(tmp_path, "log", "U7", "--db", "log.sqlite") as log:
             log.wait_for_line("U7 attached")
             assert log.end(ENDED_S) == 0
-    after = list(Store(tmp_path / "log.sqlite").rows())
+    after = list(open_store(tmp_path / "log.sqlite").rows())
     assert after[: len(before)] == before
     # A deck as short as this leaves cards missing: the supervisor's key ends that.
     assert {row.kind for row in after[len(before) :]} <= {"clock_set", "key", "error_cleared"}

@@ -23,7 +23,7 @@ from host.tests.support.helpers import (
     stored,
 )
 from sabot.cli import app
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol import cards
 from sabot_protocol.games import Game, document_of
 
@@ -64,7 +64,7 @@ def rows(output: str) -> list[dict[str, str]]:
 
 def test_events_are_printed_as_json_with_card_names_and_hex_bytes(sabot: Any, folder: Path) -> None:
     printed = objects(sabot("events", "--json"))
-    with Store(folder / "log.sqlite") as store:
+    with open_store(folder / "log.sqlite") as store:
         stored_rows = list(store.rows())
     assert len(printed) == len(stored_rows)
     for each, row in zip(printed, stored_rows, strict=True):

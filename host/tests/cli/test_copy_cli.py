@@ -6,7 +6,7 @@ from pathlib import Path
 
 from host.tests.support.commands import error_line_here, run
 from host.tests.support.helpers import FirmwareLog, new_log, stored
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 RECORDS = stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC", "7D", "6H").records)
 
@@ -18,7 +18,7 @@ def test_a_copy_of_a_running_log_has_all_its_events(tmp_path: Path) -> None:
             name = f"copy-{number}"
             done = run(tmp_path, "copy", "--db", "log", "-o", name)
             assert done.stdout == f"{name}: {number} events\n"
-            with Store(tmp_path / name) as copied:
+            with open_store(tmp_path / name) as copied:
                 assert list(copied.raw("U1")) == list(store.raw("U1"))
                 assert [*copied.rows()] == [*store.rows()] and copied.faults() == []
     assert {path.name for path in tmp_path.glob("*copy*")} == {"copy-2", name}

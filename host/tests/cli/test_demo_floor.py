@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sabot.log.store import Filter, Store
+from sabot.log.store import Filter, open_store
 from sabot_hil.kit.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ def test_it_deals_at_every_table_until_ctrl_c_and_keeps_the_log_that_was_named(
             url = re.findall(r"http://127\.0\.0\.1:\d+/", printed)[0]
 
             def all_deal() -> bool:
-                with Store(db) as store:
+                with open_store(db) as store:
                     opened = {row.unit for row in store.rows(Filter(kinds=("betting_open",)))}
                 return len(opened) == 6
 

@@ -26,7 +26,7 @@ from sabot.desk.desk import Desk
 from sabot.desk.notes import FIELDS
 from sabot.keys import chain_keys as unit_keys
 from sabot.keys import signing
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.release import build as releases
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
@@ -142,7 +142,7 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
     for db in ("log", "chained", "timeless"):
         yield "incidents", _run("incidents", "--db", db, "--json")
     yield "checkpoints", _run("checkpoints", "--db", "chained", "--json")
-    with Store(house / "chained") as store:
+    with open_store(house / "chained") as store:
         Desk.make(store, house / "keys", "ada", "four words of hers")
     yield "users list", _run("users", "list", "--db", "chained", "--json")
     yield "desk", _run("desk", "--db", "chained", "--json")

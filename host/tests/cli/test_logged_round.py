@@ -8,7 +8,7 @@ import pytest
 from host.tests.support.helpers import event_bytes, stored
 from sabot.cli.logged_round import one_round
 from sabot.errors import BadWagers, DatabaseUnusable
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot_protocol.games import Game, document_of
 
 _MINI = Game(document_of("mini")).sha256
@@ -37,12 +37,12 @@ def _rounds(*rounds: tuple[str, int], clock: bool = True) -> list[bytes]:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     """U1 and then U2 stood at table 9; U1 has gone on at table 10; U3 is at 11."""
-    with Store(tmp_path / "log", create=True) as store:
+    with open_store(tmp_path / "log", create=True) as store:
         store.append("U1", stored(_rounds(("9", 10), ("9", 20), ("10", 90))))
         store.append("U2", stored(_rounds(("9", 40), ("9", 50))))
         store.append("U3", stored(_rounds(("11", 45))))
         store.keep_game(document_of("mini"))
-    return Store(tmp_path / "log")
+    return open_store(tmp_path / "log")
 
 
 @pytest.mark.parametrize(
@@ -96,12 +96,12 @@ def test_without_one_round_the_command_says_how_to_choose(
 
 
 def test_units_at_a_table_without_clocks_are_not_guessed_between(tmp_path: Path) -> None:
-    with Store(tmp_path / "log", create=True) as store:
+    with open_store(tmp_path / "log", create=True) as store:
         for unit in ("U1", "U2"):
             store.append(unit, stored(_rounds(("9", 10), clock=False)))
         store.keep_game(document_of("mini"))
     with pytest.raises(BadWagers, match="2 rounds match"):
-        one_round(Store(tmp_path / "log"), None, "9", None, None)
+        one_round(open_store(tmp_path / "log"), None, "9", None, None)
 
 
 def test_a_table_that_no_unit_stood_at_is_named_with_those_that_are(store: Store) -> None:

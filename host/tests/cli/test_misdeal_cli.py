@@ -15,7 +15,7 @@ from host.tests.support.helpers import TEST_KEY, FirmwareLog, stored
 from sabot.cli import app
 from sabot.keys import chain_keys, signing
 from sabot.library import open as open_log
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol.games import document_of
 
 _NINE = ("9S", "KC", "KD", "7D")
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     log.draw("CUT", *_NINE)
     assert log.over()
     log.draw("misdeal").load().draw("AS", "2C", *_EIGHT)
-    with Store(tmp_path / "sabot.sqlite", create=True) as store:
+    with open_store(tmp_path / "sabot.sqlite", create=True) as store:
         store.append("U1", stored(log.records))
         store.keep_game(document_of("mini"))
     monkeypatch.chdir(tmp_path)

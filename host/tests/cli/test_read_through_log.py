@@ -16,7 +16,7 @@ from host.tests.support.commands import (
     running,
     simulating,
 )
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 pytestmark = pytest.mark.slow
 
@@ -99,7 +99,7 @@ def test_shoes_are_read_through_their_logs_and_logged_meanwhile(
         assert (one.end(), two.end()) == (0, 0)
     for db, wanted in (("one.sqlite", ["SHOE-7", "SHOE-8"]), ("two.sqlite", ["SHOE-9"])):
         assert "nothing to find fault" in run(tmp_path, "verify", "--db", db).stdout
-        with Store(tmp_path / db) as store:
+        with open_store(tmp_path / db) as store:
             assert store.units() == wanted
     assert "means over" in run(tmp_path, "health", "SHOE-7").stdout  # no log: at its port
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from host.tests.support.helpers import FirmwareLog, event_bytes, shuffled_names, stored
 from sabot.cli import app
 from sabot.errors import SabotError
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot_protocol.games import Game, document_of
 
 _MINI = Game(document_of("mini")).sha256
@@ -50,7 +50,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     first = FirmwareLog().deal_shoe(shuffled_names(1, cut_from_end=300))
     first.deal_shoe(shuffled_names(2, cut_from_end=330))
     second = FirmwareLog().deal_shoe(shuffled_names(3, cut_from_end=340))
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", stored(first.records))
         store.append("U2", stored(second.records))
         store.append("U3", stored(_moved()))
@@ -269,7 +269,7 @@ def test_wrong_usage(log: Path, arguments: str, message: str) -> None:
 
 
 def test_what_is_not_derived_yet_is_selected_too(tmp_path: Path) -> None:
-    with Store(tmp_path / "log", create=True) as store:
+    with open_store(tmp_path / "log", create=True) as store:
         store.append("U3", stored(_moved()))
         store.keep_game(document_of("mini"))
         assert not list(store.derived("U3"))

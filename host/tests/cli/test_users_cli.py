@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.cli import app
 from sabot.desk.desk import Desk
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 PASSWORD, OTHER = "four words of hers", "four other words"
 
@@ -42,7 +42,7 @@ def test_a_whole_life_of_two_users(folder: Path) -> None:
     run("users", "add", "bob", "--role", "floor", typed=PASSWORD + "\r\n")
     run("users", "role", "bob", "technician")
     run("users", "password", "bob", typed=OTHER)
-    with Store(folder / "sabot.sqlite") as store:
+    with open_store(folder / "sabot.sqlite") as store:
         desk = Desk(store)
         token = desk.sign_in("bob", OTHER, origin="10.0.0.7")
         run("users", "close", "bob")
@@ -108,7 +108,7 @@ def test_no_password_hash_or_secret_is_printed_or_in_a_note(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed = run("users", "add", "ada", "--role", "administrator", typed=PASSWORD)
-    with Store(folder / "sabot.sqlite") as store:
+    with open_store(folder / "sabot.sqlite") as store:
         desk = Desk(store)
         token = desk.sign_in("ada", PASSWORD, origin="")
         with store.reading() as connection:

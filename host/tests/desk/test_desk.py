@@ -16,7 +16,7 @@ from sabot.desk.alerts import Alert, AlertLog
 from sabot.desk.desk import Desk, User
 from sabot.errors import DatabaseUnusable, DeskMissing, DeskRefused, TooManyTries, WrongPassword
 from sabot.keys.chain_keys import Keys
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 
 ADA, BOB = "Ada Byron", "bob"
 PASSWORD, OTHER = "four words of hers", "another four words"
@@ -44,7 +44,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with open_store(tmp_path / "log.sqlite", create=True) as store:
         store.append("U1", stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC").records))
         yield store
 
@@ -233,7 +233,7 @@ def test_a_desk_goes_on_in_a_copy_which_verify_proves(
 ) -> None:
     desk.raise_alert(ALERT)
     store.copy(tmp_path / "copy")
-    with Store(tmp_path / "copy") as copy:
+    with open_store(tmp_path / "copy") as copy:
         other = Desk(copy)
         token = other.sign_in(ADA, PASSWORD, origin="")
         other.acknowledge(ALERT.id, "seen", by=ADA)
@@ -245,7 +245,7 @@ def test_a_desk_goes_on_in_a_copy_which_verify_proves(
 def test_pruning_and_rebuilding_a_log_leave_its_desk(desk: Desk, store: Store) -> None:
     desk.raise_alert(ALERT)
     before = list(desk.notes()), desk.users()
-    with Store(store.path) as other:
+    with open_store(store.path) as other:
         other.prune("U1", 1, 2, b"stone")
         other.rebuild()
     assert (list(desk.notes()), desk.users()) == before
@@ -254,28 +254,28 @@ def test_pruning_and_rebuilding_a_log_leave_its_desk(desk: Desk, store: Store) -
 def test_a_log_of_an_older_version_gets_its_desk_with_its_administrator(tmp_path: Path) -> None:
     """Until then it stays as it is: version 3 had the tables that are not of the desk."""
     path = tmp_path / "log.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", stored(FirmwareLog().load().draw("AS").records))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for table in ("desk", "desk_key", "users", "sessions"):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("UPDATE about SET value = '3' WHERE name = 'version'")
     before = path.read_bytes()
-    with Store(path) as store:
+    with open_store(path) as store:
         with pytest.raises(DeskMissing):
             Desk(store)
         assert store.last_number("U1")
         assert {each.kind for each in verify(store, Summary())} == {"no_key"}
     assert path.read_bytes() == before
-    with Store(path) as store:
+    with open_store(path) as store:
         desk = Desk.make(store, tmp_path / "keys", ADA, PASSWORD)
         assert kinds(desk) == ["desk_opened", "user_made"] and store.fact("version") == "4"
-    Store(path, create=True).close()
+    open_store(path, create=True).close()
 
 
 def test_what_two_programs_do_is_in_one_chain(desk: Desk, store: Store, tmp_path: Path) -> None:
     """`sabot users` and a server, or two servers."""
-    with Store(store.path) as other_store:
+    with open_store(store.path) as other_store:
         other = Desk(other_store)
         for at in range(20):
             (desk, other)[at % 2].opened_round("U1", 1, at, by=ADA)

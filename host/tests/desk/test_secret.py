@@ -8,7 +8,7 @@ from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.audit.chain import Ratchet
 from sabot.desk.desk import Desk
 from sabot.keys.chain_keys import Keys
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol.chain import NEXT_LABEL
 
 PASSWORD = "four words of hers"
@@ -35,7 +35,7 @@ def test_only_the_secret_of_the_next_note_is_in_the_log(tmp_path: Path, logged: 
         log.append("U1", stored(FirmwareLog().load().draw("AS", "2C", "9S").records))
         if not logged:
             log.close()
-        with Store(path) as store:
+        with open_store(path) as store:
             desk = Desk.make(store, keys, "ada", PASSWORD)
             for number in range(1, 41):
                 desk.opened_round("U1", 1, number, by="ada")

@@ -6,7 +6,7 @@ from pathlib import Path
 from host.tests.support.busy_floor import make_busy_floor
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 _NOW = 1_795_000_000_000
 
@@ -14,7 +14,7 @@ _NOW = 1_795_000_000_000
 def test_a_busy_floor_deals_every_family_by_its_rules_and_deals_on(tmp_path: Path) -> None:
     path, summary = tmp_path / "log.sqlite", Summary()
     floor = make_busy_floor(path, units=10, events=20_000, end_unix_ms=_NOW)
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         for unit, record in islice(floor.more(), 500):
             assert record.event.unix_ms is not None and record.event.unix_ms > _NOW - 5000
             store.append(unit, [record])

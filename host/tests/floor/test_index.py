@@ -21,9 +21,9 @@ from sabot.cli import app
 from sabot.floor.rounds import index as indexes
 from sabot.floor.rounds.index import RoundIndex
 from sabot.floor.rounds.search import Query
-from sabot.log.derived import LARGEST
+from sabot.log.found import LARGEST
 from sabot.log.presence import ATTACHED, Span
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.table_time import zone_of
 from sabot.text import utc_time
 from sabot_protocol import events
@@ -131,7 +131,7 @@ def test_a_log_of_all_families_is_indexed_as_it_is_listed(
         ])  # fmt: skip
     if damaged:
         damage(path, rng)
-    with Store(path) as store:
+    with open_store(path) as store:
         index = RoundIndex(store)
         index.look()
         assert index.progress.complete
@@ -142,7 +142,7 @@ def test_an_index_is_kept_up_while_its_log_grows(tmp_path: Path, rng: random.Ran
     path = tmp_path / "log.sqlite"
     logs = evenings(rng)
     now_s = [0.0]
-    with new_log(path) as writing, Store(path) as store:
+    with new_log(path) as writing, open_store(path) as store:
         keep_games(writing, logs)
         index = RoundIndex(store, now_s=lambda: now_s[0])
         left = {unit: [*stored(log.records)] for unit, log in logs.items()}
@@ -162,7 +162,7 @@ def test_an_index_is_kept_up_while_its_log_grows(tmp_path: Path, rng: random.Ran
 def test_a_unit_that_moves_has_each_table_from_then_on(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     log = FirmwareLog()
-    with new_log(path) as writing, Store(path) as store:
+    with new_log(path) as writing, open_store(path) as store:
         index = RoundIndex(store)
         for at, table in enumerate(TABLES):
             log.record(events.PROVISIONED, 0, 0, (table, 0))
@@ -184,11 +184,11 @@ def test_a_log_that_is_replaced_or_pruned_is_read_again(tmp_path: Path, rng: ran
                 log.deal_shoe(shuffled_names(10 * seed + shoe, cut_from_end=360))
             store.append("U1", stored(log.records))
     now_s = [0.0]
-    with Store(path) as store:
+    with open_store(path) as store:
         index = RoundIndex(store, now_s=lambda: now_s[0])
         index.look()
         check(index, path)
-        with Store(path) as pruning:
+        with open_store(path) as pruning:
             pruning.prune("U1", 1, 40, b"")
         now_s[0] += 100
         index.look()
@@ -231,7 +231,7 @@ def test_processes_read_it_and_it_says_how_far_it_is(
             log.deal_shoe(shuffled_names(shoe))
         for unit in ("U1", "U2"):
             store.append(unit, stored(log.records))
-    with Store(path) as store, RoundIndex(store) as index:
+    with open_store(path) as store, RoundIndex(store) as index:
         assert not index.progress.complete
         while not index.progress.complete:
             assert not index.progress.problem

@@ -25,7 +25,7 @@ from sabot.link.wire import parse_event
 from sabot.log.follow import RawRecord
 from sabot.log.presence import ATTACHED, Span
 from sabot.log.rounds import dealt_of
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 
 _PATIENCE_S = 10.0
 _NOW = 1_795_000_000_000
@@ -256,14 +256,14 @@ def test_a_file_that_is_replaced_is_followed_and_what_was_shown_is_said_to_be_go
     records = stored(FirmwareLog().load().draw("AC", "2H", "next", "9C").records)
     for unit in ("U1", "U2"):
         store.append(unit, records)
-    floor = Clocks().floor(Store(store.path))
+    floor = Clocks().floor(open_store(store.path))
     _all(floor)
     _other_log(tmp_path).replace(store.path)
     for name in ("log.sqlite-wal", "log.sqlite-shm"):
         (tmp_path / name).unlink()
     _all(floor)
     assert floor.tile("U2") is None
-    assert _bare(floor.tile("U1")) == tile_of(Store(store.path), "U1")
+    assert _bare(floor.tile("U1")) == tile_of(open_store(store.path), "U1")
     assert "is not in the log any more" in floor.problem
 
 
@@ -273,11 +273,11 @@ def test_a_file_with_the_same_contents_is_no_problem(store: Store, tmp_path: Pat
     store.derive()
     store.derive()
     store.close()
-    floor = Clocks().floor(Store(store.path))
+    floor = Clocks().floor(open_store(store.path))
     _all(floor)
     shutil.copy(store.path, tmp_path / "copy.sqlite")
     (tmp_path / "copy.sqlite").replace(store.path)
-    with Store(store.path, create=True) as again:
+    with open_store(store.path, create=True) as again:
         again.append("U1", stored(log.draw("KC").records))
         _all(floor)
         assert _bare(floor.tile("U1")) == tile_of(again, "U1")
@@ -304,7 +304,7 @@ def test_a_locked_file_is_a_problem_until_it_is_free(tmp_path: Path) -> None:
     with new_log(path) as store:
         store.append("U1", stored(log.records))
         store.writer.pragma("journal_mode=DELETE")
-    floor = Clocks().floor(Store(path))
+    floor = Clocks().floor(open_store(path))
     _all(floor)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -312,7 +312,7 @@ def test_a_locked_file_is_a_problem_until_it_is_free(tmp_path: Path) -> None:
         assert "locked by another program" in floor.problem
         other.execute("COMMIT")
     _all(floor)
-    assert floor.problem == "" and _bare(floor.tile("U1")) == tile_of(Store(path), "U1")
+    assert floor.problem == "" and _bare(floor.tile("U1")) == tile_of(open_store(path), "U1")
 
 
 # ---- clocks

@@ -29,7 +29,7 @@ from sabot.games import catalogue
 from sabot.keys.chain_keys import Keys
 from sabot.link.events import CardEvent, SealedCardEvent
 from sabot.log.rounds import Round
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot.reports.table_time import zone_of
 from sabot.text import card_symbol, utc_time
 from sabot_protocol import cards
@@ -80,7 +80,7 @@ def test_every_round_of_all_families_is_shown_as_it_is_listed_and_proved(log: Pa
     rounds = listed(log, "rounds --with-void")
     incidents = listed(log, "incidents --zone UTC")
     units = {each["unit"] for each in rounds}
-    with Store(log) as store:
+    with open_store(log) as store:
         sources = _sources(store, *units)
         for each in rounds:
             view = sources.view(each["unit"], each["shoe"], each["round"])
@@ -106,7 +106,7 @@ def test_every_round_of_all_families_is_shown_as_it_is_listed_and_proved(log: Pa
 
 def test_its_events_are_those_that_the_command_lists(log: Path) -> None:
     rounds = [each for each in listed(log, "rounds") if each["unit"] in ("PA", "BOXES", "HANDS")]
-    with Store(log) as store:
+    with open_store(log) as store:
         sources = _sources(store)
         for each in random.Random(1).sample(rounds, 6):
             view = sources.view(each["unit"], each["shoe"], each["round"])
@@ -174,7 +174,7 @@ def test_a_damaged_record_is_withheld_in_bytes_while_its_round_is_hidden(tmp_pat
         store.append("U1", stored(log.records))
     card = _card_of(log, 1)
     _changed(path, card.number, bytes(log.records[card.number - 1])[:-1] + b"\xff")
-    with Store(path) as store:
+    with open_store(path) as store:
         view = _view(store, "U1", 1, 1)
         assert view.state == "hidden"
         (damaged,) = [each for each in view.events if each.kind == "damaged"]
@@ -228,7 +228,7 @@ def test_a_changed_record_is_found_by_its_mac_and_its_round_does_not_agree(
     path, log = evening
     card = _card_of(log, 4)
     _changed(path, card.number, edited(card, card=(card.card + 1) % 52))
-    with Store(path) as store:
+    with open_store(path) as store:
         view = _view(store, "U1", 1, 4, "U1")
         assert _state(view, "MACs") == DIFFERS
         assert [e.number for e in view.events if e.fits is False] == [card.number]
@@ -265,7 +265,7 @@ def test_a_missing_and_a_damaged_record_are_said(evening: tuple[Path, FirmwareLo
         connection.execute("DELETE FROM events")
         connection.commit()
     _changed(path, _card_of(log, 5).number, b"\xff")
-    with Store(path) as store:
+    with open_store(path) as store:
         view = _view(store, "U1", 1, 4, "U1")
         assert _state(view, "Records") == DIFFERS and _state(view, "MACs") == NOT_CHECKED
         assert _state(_view(store, "U1", 1, 5), "Records") == DIFFERS
@@ -311,7 +311,7 @@ def test_the_video_is_sought_from_before_the_bets_to_after_the_end(
     evening: tuple[Path, FirmwareLog],
 ) -> None:
     path, _ = evening
-    with Store(path) as store:
+    with open_store(path) as store:
         view = _view(store, "U1", 1, 2)
         span = view.video[0]
         assert view.begun_unix_ms is not None and view.ended_unix_ms is not None
@@ -346,7 +346,7 @@ def test_captured_passes_are_those_of_its_cards(
     _capture(folder, own, card=cards.name_of((own.card + 1) % 52))
     _capture(folder, own, picture="../secret.png")
     _capture(folder, _card_of(log, 5))
-    with Store(path) as store:
+    with open_store(path) as store:
         view = _sources(store, captures=folder).view("U1", 1, 4)
         assert view is not None
         assert [(e.event, e.verdict) for e in view.passes] == [
@@ -398,7 +398,7 @@ def test_after_a_natural_of_one_hand_the_other_stands_for_that_reason(tmp_path: 
 
 
 def test_the_rule_card_is_that_of_the_document_in_force(log: Path) -> None:
-    with Store(log) as store:
+    with open_store(log) as store:
         view = _view(store, "PA", 1, 1)
         assert view.card is not None and view.card.name == "pa-midi"
         titles = {each.title: each for each in view.card.sections}

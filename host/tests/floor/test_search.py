@@ -20,7 +20,7 @@ from sabot.floor.rounds.index import RoundIndex
 from sabot.floor.rounds.search import ANY, Query
 from sabot.floor.rounds.search_line import BadSearch, Known, read_fields, read_line
 from sabot.floor.rounds.search_words import OUTCOMES, in_words
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.incident import KINDS
 from sabot.reports.table_time import zone_of
 from sabot_protocol import enums
@@ -222,7 +222,7 @@ def _selects(query: Query) -> Callable[[Listed], bool]:
 def test_rounds_are_found_that_a_plain_look_finds(log: Path, rng: random.Random) -> None:
     rounds = listed(log, "rounds --with-void")
     of_baccarat = [each for each in rounds if "player" in each]
-    with Store(log) as store:
+    with open_store(log) as store:
         index = RoundIndex(store)
         index.look()
     for _ in range(60):
@@ -256,7 +256,7 @@ def test_each_outcome_and_incident_is_that_of_the_lists(log: Path) -> None:
     rounds = {(each["unit"], each["shoe"], each["round"]): each
               for each in listed(log, "rounds --with-void")}  # fmt: skip
     incidents = listed(log, "incidents")
-    with Store(log) as store:
+    with open_store(log) as store:
         index = RoundIndex(store)
         index.look()
     for hit in ("natural", *enums.HITS, *enums.OUTCOMES):
@@ -298,7 +298,7 @@ def _wins(index: RoundIndex) -> set[tuple[str, int, int]]:
 def test_a_time_span_has_the_rounds_that_the_command_lists_for_it(
     log: Path, rng: random.Random
 ) -> None:
-    with Store(log) as store:
+    with open_store(log) as store:
         index = RoundIndex(store)
         index.look()
     zone = zone_of("UTC")

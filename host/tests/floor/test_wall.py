@@ -12,7 +12,7 @@ from sabot.floor.table import PACE_MS, Table, TableFold
 from sabot.floor.wall import NEEDS, SILENT_MS, Tile, by_need, tile_of
 from sabot.link import wire
 from sabot.log.presence import ATTACHED, WAITING, Span
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol.games import MINI_NAME, document_of
 
 _NOW = 1_795_000_000_000
@@ -88,5 +88,5 @@ def test_the_command_shows_a_table_that_is_stopped_before_one_that_plays(tmp_pat
 
 
 def test_a_log_without_units_has_no_tables(tmp_path: Path) -> None:
-    Store(tmp_path / "log.sqlite", create=True).close()
+    open_store(tmp_path / "log.sqlite", create=True).close()
     assert "no tables" in run(tmp_path, "tables", "--db", "log.sqlite").stdout

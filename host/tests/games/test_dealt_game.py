@@ -14,7 +14,7 @@ from host.tests.support.helpers import FirmwareLog, stored
 from host.tests.support.table import seat
 from sabot.cli import app
 from sabot.games import catalogue
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 EZ = catalogue.document("ez-mini", {"minimum_cents": 500})
 MINI = catalogue.document("mini")
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with a log of U1, which dealt a Dragon 7 and a void round by EZ."""
     log = FirmwareLog(game=EZ).load().draw("AS", "2C")
     log.draw("next", *DRAGON_7, "next", "next", "KS", "7H", "blank", "!void")
-    with Store(tmp_path / "sabot.sqlite", create=True) as store:
+    with open_store(tmp_path / "sabot.sqlite", create=True) as store:
         store.append("U1", stored(log.records))
         store.keep_game(EZ)
         store.keep_game(MINI)

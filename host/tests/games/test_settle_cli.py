@@ -15,7 +15,7 @@ from host.tests.support.helpers import FirmwareLog, stored
 from host.tests.support.table import BANKER_WINS, clause, seat
 from sabot.cli import app
 from sabot.errors import Forbidden
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol.games import Game, document_of
 
 ROUND = {"player": BANKER_WINS[0].split(), "banker": BANKER_WINS[1].split()}
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with a log of U1: a natural, then a voided round."""
     log = FirmwareLog().load().draw("AS", "2C")
     log.draw("9S", "KC", "KD", "7D", "next", "KS", "7H", "blank", "!void")
-    with Store(tmp_path / "sabot.sqlite", create=True) as store:
+    with open_store(tmp_path / "sabot.sqlite", create=True) as store:
         store.append("U1", stored(log.records))
         store.keep_game(document_of("mini"))
     monkeypatch.chdir(tmp_path)
@@ -157,7 +157,7 @@ def ghosts(folder: Path) -> Path:
     (folder / "sabot.sqlite").unlink()
     log = FirmwareLog().load().draw("AS", "2C", "ghost", "9S", "KC", "KD", "7D", "next")
     log.draw("9S", "KC", "KD", "7D")
-    with Store(folder / "sabot.sqlite", create=True) as store:
+    with open_store(folder / "sabot.sqlite", create=True) as store:
         store.append("U1", stored(log.records))
         store.keep_game(document_of("mini"))
     return folder
@@ -204,7 +204,7 @@ def test_the_example_of_the_readme_is_settled(folder: Path) -> None:
 def test_wagers_on_the_line_are_settled_on_the_last_round(folder: Path) -> None:
     log = FirmwareLog().load().draw("AS", "2C")
     log.draw("9S", "KC", "KD", "7D", "next", "KS", "KD", "2H", "7D", "4C")
-    with Store(folder / "sabot.sqlite", create=True) as store:
+    with open_store(folder / "sabot.sqlite", create=True) as store:
         store.append("U2", stored(log.records))
     result = settled("--unit", "U2", "--wager", "3 Ann banker 100", "--wager", "5 player 50 tie 10")
     assert (result["round"]["unit"], result["round"]["round"]) == ("U2", 2)

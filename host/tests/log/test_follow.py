@@ -9,9 +9,9 @@ import pytest
 
 from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.errors import DatabaseUnusable
-from sabot.log.follow import Follower
 from sabot.log.presence import ATTACHED, WAITING, Span
-from sabot.log.store import Store
+from sabot.log.sqlite.follow import SqliteFollower
+from sabot.log.store import Store, open_store
 
 _NOW = 1_795_000_000_000
 
@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_a_unit_is_returned_when_it_has_new_events_and_only_then(store: Store) -> None:
     records = stored(FirmwareLog().load().draw("AC", "2H", "next", "9C").records)
-    follower = Follower(store.path)
+    follower = store.follower()
     assert follower.poll() == {}
     store.append("U1", records[:3])
     store.append("U2", records[:1])
@@ -41,7 +41,7 @@ def test_records_are_those_after_an_event_up_to_another(store: Store) -> None:
     while log.last_number < 2500:  # more than are read at once
         log.load()
     store.append("U1", stored(log.records))
-    follower = Follower(store.path)
+    follower = store.follower()
     follower.poll()
     whole = list(store.raw("U1"))
     assert list(follower.records("U1", 0)) == whole
@@ -53,7 +53,7 @@ def test_records_are_those_after_an_event_up_to_another(store: Store) -> None:
 
 def test_a_record_that_another_one_took_the_place_of_is_a_change(store: Store) -> None:
     store.append("U1", stored(FirmwareLog().records))
-    follower = Follower(store.path)
+    follower = store.follower()
     (unit,) = follower.poll()
     with closing(sqlite3.connect(store.path)) as forger:
         forger.execute("UPDATE records SET mac = zeroblob(16) WHERE number = 2")
@@ -63,7 +63,7 @@ def test_a_record_that_another_one_took_the_place_of_is_a_change(store: Store) -
 
 def test_a_unit_that_is_gone_has_no_newest_event(store: Store) -> None:
     store.append("U1", stored(FirmwareLog().records))
-    follower = Follower(store.path)
+    follower = store.follower()
     follower.poll()
     with closing(sqlite3.connect(store.path)) as forger:
         forger.execute("DELETE FROM records")
@@ -77,14 +77,14 @@ def test_values_of_a_forger_are_no_events_and_no_errors(store: Store) -> None:
         forger.execute("INSERT INTO records VALUES (1, 'x', 0, 7, 'y')")
         forger.execute("INSERT INTO records VALUES (1, 9, 'z', zeroblob(9000000), 1.5)")
         forger.commit()
-    follower = Follower(store.path)
+    follower = store.follower()
     assert follower.poll() == {"U1": 9}
     assert [number for number, *_ in follower.records("U1", 0)] == [1, 2, 9]
 
 
 def test_tables_that_were_altered_are_an_error(store: Store) -> None:
     store.append("U1", stored(FirmwareLog().records))
-    follower = Follower(store.path)
+    follower = store.follower()
     follower.poll()
     with closing(sqlite3.connect(store.path)) as forger:
         forger.execute("CREATE TRIGGER hide AFTER INSERT ON records BEGIN SELECT 1; END")
@@ -95,9 +95,9 @@ def test_tables_that_were_altered_are_an_error(store: Store) -> None:
 
 def test_lists_that_are_made_again_are_no_change(store: Store) -> None:
     store.append("U1", stored(FirmwareLog().records))
-    follower = Follower(store.path)
+    follower = store.follower()
     follower.poll()
-    with Store(store.path) as other:
+    with open_store(store.path) as other:
         other.rebuild()
     assert follower.poll() == {}
     store.append("U1", stored(FirmwareLog().load().records))
@@ -105,7 +105,7 @@ def test_lists_that_are_made_again_are_no_change(store: Store) -> None:
 
 
 def test_each_note_that_a_log_has_a_shoe_shows(store: Store) -> None:
-    follower = Follower(store.path)
+    follower = store.follower()
     assert follower.noted() == {}
     seen = []
     for begin, end in ((_NOW, _NOW), (_NOW, _NOW + 5000), (_NOW - 9000, _NOW - 9000)):
@@ -123,7 +123,7 @@ def test_how_far_a_log_had_come_at_a_time(store: Store) -> None:
     with closing(sqlite3.connect(store.path)) as connection:
         connection.execute("UPDATE records SET received_unix_ms = 1000 * number")
         connection.commit()
-    follower = Follower(store.path)
+    follower = store.follower()
     follower.poll()
     assert follower.received_before("U1", 3001) == 3
     assert follower.received_before("U1", 0) == 0
@@ -139,14 +139,14 @@ def test_a_log_in_a_folder_that_no_one_may_write_to_can_be_followed(tmp_path: Pa
         store.derive()
     folder.chmod(0o500)
     try:
-        assert Follower(folder / "log.sqlite").poll() == {"U1": 2}
+        assert SqliteFollower(folder / "log.sqlite").poll() == {"U1": 2}
     finally:
         folder.chmod(0o700)
 
 
 def test_a_file_that_is_no_log_is_an_error_until_it_is_one(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
-    follower = Follower(path)
+    follower = SqliteFollower(path)
     with pytest.raises(DatabaseUnusable, match="put the file back"):
         follower.poll()
     path.write_text("words")

@@ -13,7 +13,7 @@ from host.tests.support.naive_shoe import GAME, NaiveShoe, answering_shoe, naive
 from sabot.errors import DatabaseUnusable
 from sabot.link import wire
 from sabot.log.presence import Span
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol import enums, messages
 
 SHA256 = hashlib.sha256(GAME).digest()
@@ -125,7 +125,7 @@ def version_2(tmp_path: Path) -> Path:
 
 def test_a_log_of_version_2_is_read_as_it_is(version_2: Path) -> None:
     before = version_2.read_bytes()
-    with Store(version_2) as store:
+    with open_store(version_2) as store:
         assert store.count() == 3 and store.last_number("U1") == 3
         assert store.game(SHA256) is None and store.must_have_games_after("U1") is None
         assert store.presence("U1") == []
@@ -134,12 +134,12 @@ def test_a_log_of_version_2_is_read_as_it_is(version_2: Path) -> None:
 
 
 def test_a_log_of_version_2_is_converted_when_it_is_opened_for_logging(version_2: Path) -> None:
-    with Store(version_2, create=True) as store:
+    with open_store(version_2, create=True) as store:
         store.keep_game(GAME)
         store.keep_presence([Span("U1", 5, 6, "attached")])
         store.append("U1", [recorded(naive_event(4))])
     for create in (False, True):
-        with Store(version_2, create=create) as store:
+        with open_store(version_2, create=create) as store:
             assert store.count() == 4 and store.game(SHA256) == GAME
             assert store.must_have_games_after("U1") == 3
             assert store.presence("U1") == [Span("U1", 5, 6, "attached")]
@@ -151,17 +151,17 @@ def test_a_log_of_version_2_with_a_table_of_version_3_is_refused(version_2: Path
     with closing(sqlite3.connect(version_2)) as connection, connection:
         connection.execute("CREATE TABLE games (sha256 BLOB, document BLOB)")
     with pytest.raises(DatabaseUnusable, match=r"its tables were altered \(games\)"):
-        Store(version_2)
+        open_store(version_2)
 
 
 def test_other_bytes_under_a_hash_are_not_the_game_and_are_a_fault(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.keep_game(GAME)
         store.keep_game(GAME)
         store.append("U1", [recorded(naive_event(1))])
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE games SET document = x'a0'")
-    with Store(path) as store:
+    with open_store(path) as store:
         assert store.game(SHA256) is None
         assert store.faults() == ["a game document does not fit its SHA-256"]

@@ -25,10 +25,11 @@ from host.tests.support.naive_shoe import (
 )
 from sabot.errors import DiskFull, HistoryDiffers, NoShoe, PortBusy, SabotError, SameUnit
 from sabot.link.client import Client
-from sabot.log import log_file, quota
+from sabot.log import quota
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Round
-from sabot.log.store import DatabaseLocked, Filter, Store
+from sabot.log.sqlite import log_file
+from sabot.log.store import DatabaseLocked, Filter, Store, open_store
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +75,7 @@ def logging(
     """Run `sabot log` in this process."""
     lost: list[SabotError] = []
     warned: list[str] = []
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         watcher = LogWatcher(
             lost=lambda port, error: lost.append(error),
             warned=warned.append,
@@ -91,7 +92,7 @@ def logging(
 def assert_holds(path: Path, first: int, last: int) -> None:
     """Check that a log holds what the naive shoe recorded from `first` to `last`, and no more."""
     wanted = [(n, naive_event(n), fake_mac(naive_event(n))) for n in range(first, last + 1)]
-    with Store(path) as store:
+    with open_store(path) as store:
         assert list(store.raw("U1")) == wanted
         assert [(row.number, row.data, row.mac) for row in store.rows()] == wanted
 
@@ -204,7 +205,7 @@ def test_a_number_too_large_for_a_column_does_not_end_the_log(tmp_path: Path, la
             log.wait_for(number)
             wait_until(lambda: shoe.acknowledged == number)  # noqa: B023
         assert log.logger.failures == {}
-    with Store(path) as store:
+    with open_store(path) as store:
         wanted = Filter(shoe=large, round=large)
         assert [row.number for row in store.rows(wanted)] == [1, 2, 3]
 
@@ -252,7 +253,7 @@ def test_a_full_disk_ends_the_log_and_acknowledged_events_are_kept(tmp_path: Pat
             try:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
-                logger = Logger(Store(path, create=True), [shoe.port], LogWatcher(), keys=KEYS)
+                logger = Logger(open_store(path, create=True), [shoe.port], LogWatcher(), keys=KEYS)
                 logger.start()
                 logger.wait()
                 message = (
@@ -268,7 +269,7 @@ def test_a_full_disk_ends_the_log_and_acknowledged_events_are_kept(tmp_path: Pat
         assert message.startswith(f"DiskFull: {path}: the disk is full") and "make room" in message
         assert DiskFull.__name__ in message
         _, acknowledged = shoe.record(0)
-        with Store(path) as store:
+        with open_store(path) as store:
             assert 0 < acknowledged <= store.last_number("U1") < 900
         with logging(path, shoe.port) as log:  # room has been made
             log.wait_for(900)
@@ -344,7 +345,7 @@ def test_a_host_that_was_away_for_too_long_gets_what_the_shoe_still_holds(tmp_pa
             shoe.record(last + 1 - shoe.next_number)
             with logging(path, port.path) as log:
                 log.wait_for(last)
-    with Store(path) as store:
+    with open_store(path) as store:
         assert [number for number, *_ in store.raw("U1")] == [*range(1, 31), *range(81, 131)]
 
 
@@ -377,7 +378,7 @@ def test_a_shoe_with_fewer_events_than_the_log_has_another_history(tmp_path: Pat
     other.record(19)
     with answering_shoe(shoe) as port, logging(path, port.path) as log:
         log.wait_for(20)
-    with Store(path) as store:
+    with open_store(path) as store:
         store.prune("U1", 1, 20, b"")  # the log still knows the last number
     with answering_shoe(other) as port, logging(path, port.path) as log:
         assert isinstance(log.failure, HistoryDiffers)
@@ -390,7 +391,7 @@ def test_pruned_events_are_not_logged_again(tmp_path: Path) -> None:
     with answering_shoe(shoe) as port:
         with logging(path, port.path) as log:
             log.wait_for(20)
-        with Store(path) as store:
+        with open_store(path) as store:
             store.prune("U1", 1, 20, b"")
         shoe.record(5)
         with logging(path, port.path) as log:
@@ -410,5 +411,5 @@ def test_with_once_a_shoe_of_cards_is_logged_up_to_its_checkpoint(tmp_path: Path
         shoe.held[4] = event_bytes("checkpoint", 4, records=3, mac=bytes(16))
         shoe.next_number = 5
         assert log.logger.wait(TIMEOUT_S) and not log.logger.failures
-    with Store(path) as store:
+    with open_store(path) as store:
         assert [row.kind for row in store.rows()] == [*kinds, "checkpoint"]

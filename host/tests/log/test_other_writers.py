@@ -9,7 +9,7 @@ import pytest
 
 from host.tests.support.helpers import FirmwareLog, shuffled_names, stored
 from sabot.errors import DatabaseUnusable
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 
 RECORDS = stored(FirmwareLog().deal_shoe(shuffled_names(3)[:120]).records)
 OLD, NEW = b"a content that was replaced" * 8, b"another content of the row." * 8
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def log(path: Path) -> Iterator[Store]:
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", RECORDS[:1])
         yield store
 
@@ -58,7 +58,7 @@ def test_what_a_server_writes_never_lets_a_log_go_through_the_whole_file(
     path: Path, log: Store, checks: list[str]
 ) -> None:
     """Far more pages than those at which SQLite moves them to the file by itself."""
-    with Store(path) as server:
+    with open_store(path) as server:
         for at, record in enumerate(RECORDS[1:]):
             for byte in range(20):
                 write(server, bytes([byte]) * 3000)
@@ -72,9 +72,9 @@ def test_what_a_server_writes_never_lets_a_log_go_through_the_whole_file(
 def test_that_the_file_was_overwritten_is_still_found(
     path: Path, log: Store, checks: list[str], tmp_path: Path
 ) -> None:
-    with Store(tmp_path / "other", create=True) as other:
+    with open_store(tmp_path / "other", create=True) as other:
         other.append("U2", RECORDS[:50])
-    with Store(path) as server:
+    with open_store(path) as server:
         write(server, OLD)
         log.derive()
         log.derive()
@@ -87,7 +87,7 @@ def test_that_the_file_was_overwritten_is_still_found(
 def test_replaced_content_is_in_no_file_once_the_log_has_nothing_else_to_do(
     path: Path, log: Store
 ) -> None:
-    with Store(path) as server:
+    with open_store(path) as server:
         write(server, OLD)
         write(server, NEW)
         assert in_files(path, OLD) == {"log.sqlite-wal"}
@@ -111,7 +111,7 @@ def test_what_the_program_that_logs_replaces_itself_is_in_no_file_either(
 def test_without_a_program_that_logs_replaced_content_is_gone_at_once(
     path: Path, log: Store
 ) -> None:
-    with Store(path) as server:
+    with open_store(path) as server:
         write(server, OLD)
         log.close()
         write(server, NEW)
@@ -120,7 +120,7 @@ def test_without_a_program_that_logs_replaced_content_is_gone_at_once(
 
 def test_no_one_waits_for_a_reader_and_the_content_goes_after_it(path: Path, log: Store) -> None:
     log.close()
-    with Store(path) as server, closing(sqlite3.connect(path, isolation_level=None)) as reader:
+    with open_store(path) as server, closing(sqlite3.connect(path, isolation_level=None)) as reader:
         write(server, OLD)
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM desk").fetchone()

@@ -12,7 +12,7 @@ from host.tests.log.test_soundness import sql
 from host.tests.support.naive_shoe import NaiveShoe, answering_shoe, naive_event, recorded
 from sabot.log import logger
 from sabot.log.presence import Presence, Span
-from sabot.log.store import DatabaseLocked, Store
+from sabot.log.store import DatabaseLocked, open_store
 
 START_MS = 1_795_000_000_000
 LOCKED = DatabaseLocked("locked")
@@ -172,7 +172,7 @@ def test_no_shoe_waits_for_the_database() -> None:
 
 
 def test_a_span_is_stored_once_and_only_becomes_longer(tmp_path: Path) -> None:
-    with Store(tmp_path / "log", create=True) as store:
+    with open_store(tmp_path / "log", create=True) as store:
         for end in (6, 9, 7):
             store.keep_presence([Span("U1", 5, end, "attached"), Span("U2", 1, 2, "waiting")])
         assert store.presence("U1") == [Span("U1", 5, 9, "attached")]
@@ -196,11 +196,11 @@ def test_a_span_is_stored_once_and_only_becomes_longer(tmp_path: Path) -> None:
 )
 def test_notes_that_no_log_makes_are_not_read_and_are_found(tmp_path: Path, row: str) -> None:
     path = tmp_path / "log"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", [recorded(naive_event(1))])
         store.keep_presence([Span("U1", 5, 6, "attached")])
     sql(path, f"INSERT INTO presence VALUES ({row})")
-    with Store(path) as store:
+    with open_store(path) as store:
         assert store.presence("U1") == [Span("U1", 5, 6, "attached")]
         assert store.faults() == ["1 row of presence with values that no log has"]
 
@@ -219,6 +219,6 @@ def test_a_running_log_notes_its_session_while_it_lasts_and_at_its_end(
         noted = log.store.presence("U1")[0].end_unix_ms
         wait_until(lambda: log.store.presence("U1")[0].end_unix_ms > noted)
         before_end = time.time_ns() // 1_000_000
-    with Store(path) as store:
+    with open_store(path) as store:
         (span,) = store.presence("U1")
     assert begun <= span.begin_unix_ms <= before_end <= span.end_unix_ms

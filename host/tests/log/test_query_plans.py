@@ -10,9 +10,10 @@ import pytest
 
 from host.tests.support.helpers import event_bytes
 from host.tests.support.naive_shoe import recorded
-from sabot.log import derived, schema
-from sabot.log.derived import Filter, query_of
-from sabot.log.store import Store
+from sabot.log.found import Filter
+from sabot.log.sqlite import derived, schema
+from sabot.log.sqlite.derived import query_of
+from sabot.log.store import open_store
 
 _RECORDS = "SEARCH r USING PRIMARY KEY (unit=? AND number=?)"
 _SORTED = "USE TEMP B-TREE FOR ORDER BY"
@@ -83,7 +84,7 @@ def test_a_time_span_selects_the_same_events_whether_it_is_sorted_or_not(
         if at is not None and begin <= at < end and (wanted.kinds is None or n % 2)
     ]
     monkeypatch.setattr(derived, "_MOST_SORTED", most)
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with open_store(tmp_path / "log.sqlite", create=True) as store:
         store.append("U1", records)
         store.derive()
         assert [row.number for row in store.rows(wanted)] == selected

@@ -44,7 +44,7 @@ from sabot.link.messages import (
     UpdateStatusCommand,
 )
 from sabot.log import readers
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol import enums, messages
 
 pytestmark = pytest.mark.slow
@@ -257,7 +257,7 @@ def test_no_event_is_lost_or_late_while_programs_hammer_at_the_socket(
     print(f"acknowledged after at most {alone_s:.3f} s alone, {during_s:.3f} s hammered")
     assert during_s < LATEST_S
     wanted = [(n, naive_event(n), fake_mac(naive_event(n))) for n in range(1, last + 1)]
-    with Store(tmp_path / "log") as store:
+    with open_store(tmp_path / "log") as store:
         assert list(store.raw("U1")) == wanted
 
 

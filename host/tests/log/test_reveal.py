@@ -52,7 +52,7 @@ from sabot.log.reveal import (
     without_secret_card,
 )
 from sabot.log.rounds import Round
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.incidents import incidents_of
 from sabot.reports.report import render
 from sabot.service.capture import kept_passes
@@ -179,7 +179,7 @@ def _shown_of(folder: Path, log: _MidiLog, *, keep: bool = True) -> str:
     for path in ("log", "b.sabot", "report.html", "keys"):
         (folder / path).unlink(missing_ok=True)
     chain_keys.add(folder / "keys", "U1", FIRST_KEY)
-    with Store(folder / "log", create=True) as store:
+    with open_store(folder / "log", create=True) as store:
         store.append("U1", log.stored())
         if keep:
             store.keep_game(log.document)

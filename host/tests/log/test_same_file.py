@@ -11,7 +11,7 @@ import pytest
 
 from host.tests.support.helpers import FirmwareLog, stored
 from sabot.errors import DatabaseUnusable
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol import games
 
 RECORDS = stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC", "7D", "6H").records)
@@ -65,9 +65,9 @@ def test_nothing_is_stored_in_a_file_that_is_no_longer_the_log(
     differ are still in the write-ahead log, overwriting takes nothing away, and the log goes on.
     """
     path, other = tmp_path / "log.sqlite", tmp_path / "other.sqlite"
-    with Store(other, create=True) as store:
+    with open_store(other, create=True) as store:
         store.append("U1" if older else "U2", RECORDS[: HALF // 2])
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", RECORDS[:HALF])
         if checkpoint:
             with closing(sqlite3.connect(path)) as connection:
@@ -80,7 +80,7 @@ def test_nothing_is_stored_in_a_file_that_is_no_longer_the_log(
             assert str(error).startswith(f"{path}: ") and "\n" not in str(error)
             return
     assert how is overwritten
-    with Store(path) as store:
+    with open_store(path) as store:
         wanted = [(record.event.number, record.data, record.mac) for record in RECORDS]
         assert list(store.raw("U1")) == wanted and store.faults() == []
 
@@ -97,9 +97,9 @@ def test_what_the_log_writes_itself_does_not_hide_that_it_was_overwritten(
 ) -> None:
     """While no event comes, it derives rows, makes checkpoints and keeps games."""
     path, other = tmp_path / "log.sqlite", tmp_path / "other.sqlite"
-    with Store(other, create=True) as store:
+    with open_store(other, create=True) as store:
         store.append("U2", RECORDS[: HALF // 2])
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", RECORDS[: HALF - 1])
         store.derive()
         store.derive()  # a checkpoint: the write-ahead log has nothing that the file lacks
@@ -118,10 +118,10 @@ def test_what_the_log_writes_itself_does_not_hide_that_it_was_overwritten(
 
 def test_a_log_goes_on_while_other_programs_read_prune_and_checkpoint_it(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         for at, record in enumerate(RECORDS):
             store.append("U1", [record])
-            with Store(path) as other:
+            with open_store(path) as other:
                 if at == 3:
                     other.prune("U1", 1, 1, b"stone")
                 if at == 5:
@@ -129,5 +129,5 @@ def test_a_log_goes_on_while_other_programs_read_prune_and_checkpoint_it(tmp_pat
                 assert other.last_number("U1") == record.event.number
             with closing(sqlite3.connect(path)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    with Store(path) as store:
+    with open_store(path) as store:
         assert [number for number, *_ in store.raw("U1")] == list(range(2, len(RECORDS) + 1))

@@ -12,7 +12,7 @@ import pytest
 from host.tests.support.commands import error_line_here
 from host.tests.support.helpers import FirmwareLog, stored
 from sabot.errors import DatabaseUnusable
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 _RECORDS = "(unit, number, received_unix_ms, record, mac)"
 
@@ -21,7 +21,7 @@ _RECORDS = "(unit, number, received_unix_ms, record, mac)"
 def path(tmp_path: Path) -> Path:
     """A log with a few rounds of unit U1, and its lists."""
     path = tmp_path / "log.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC").records))
     return path
 
@@ -72,7 +72,7 @@ def test_a_log_with_altered_tables_is_not_opened(path: Path, how: str, create: b
     sql(path, *ALTERED[how])
     before = path.read_bytes()
     with pytest.raises(DatabaseUnusable, match=r"were altered .*keep it|malformed") as raised:
-        Store(path, create=create)
+        open_store(path, create=create)
     assert "\n" not in str(raised.value) and str(raised.value).startswith(f"{path}: ")
     assert path.read_bytes() == before
 
@@ -91,7 +91,7 @@ def test_a_schema_that_sqlite_cannot_read_is_an_error_of_one_line(
             (name,),
         )
     with pytest.raises(DatabaseUnusable) as raised:
-        Store(path, create=create)
+        open_store(path, create=create)
     assert str(raised.value).isprintable() and len(str(raised.value)) < 1000 + len(str(path))
 
 
@@ -113,12 +113,12 @@ LISTS = {
 
 @pytest.mark.parametrize("how", LISTS)
 def test_altered_lists_are_not_read_and_can_be_made_again(path: Path, how: str) -> None:
-    with Store(path) as store:
+    with open_store(path) as store:
         good = list(store.rows())
     sql(path, *LISTS[how])
     with pytest.raises(DatabaseUnusable, match="`sabot rebuild` makes them again"):
-        Store(path, create=True)
-    with Store(path) as store:
+        open_store(path, create=True)
+    with open_store(path) as store:
         for use in (lambda: list(store.rows()), store.units, lambda: list(store.derived("U1"))):
             with pytest.raises(DatabaseUnusable, match="`sabot rebuild` makes them again"):
                 use()
@@ -162,12 +162,12 @@ def test_a_unit_without_a_name_of_its_own_is_refused(path: Path, name: object) -
         insert = "INSERT INTO sqlite_schema (rowid, type, name, tbl_name, rootpage, sql)"
         connection.executemany(f"{insert} VALUES (?, ?, ?, ?, ?, ?)", entries)
     if name == 5.5:  # a number is text in this column
-        with Store(path) as store:
+        with open_store(path) as store:
             assert store.units() == ["5.5", "U1"]
         return
     for create in (True, False):
         with pytest.raises(DatabaseUnusable, match=r"units? with the name|is not text of"):
-            Store(path, create=create)
+            open_store(path, create=create)
 
 
 def test_the_tables_stay_ours_through_all_that_a_log_does(path: Path) -> None:
@@ -175,11 +175,11 @@ def test_the_tables_stay_ours_through_all_that_a_log_does(path: Path) -> None:
     query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
     with closing(sqlite3.connect(path)) as connection:
         before = connection.execute(query).fetchall()
-    with Store(path) as store:
+    with open_store(path) as store:
         store.rebuild()
         store.prune("U1", 1, 2, b"stone")
         store.change_fact("retention", lambda before: "x")
     sql(path, "VACUUM")
-    Store(path, create=True).close()
+    open_store(path, create=True).close()
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute(query).fetchall() == before

@@ -16,7 +16,7 @@ from sabot.keys import signing
 from sabot.link.events import Event
 from sabot.link.wire import parse_event
 from sabot.log.rounds import Round, rounds_of
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.incidents import incidents_of
 
 _BURNED = ("AS", "2C")
@@ -33,7 +33,7 @@ def _events(log: FirmwareLog) -> list[Event]:
 
 
 def _kept(log: FirmwareLog, path: Path) -> Path:
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", stored(log.records))
         store.keep_game(log.dealing.game.document)
     return path

@@ -8,9 +8,9 @@ import pytest
 
 from host.tests.support.helpers import TEST_KEY, FirmwareLog, stored
 from sabot.audit.checks.findings import Finding, Summary
-from sabot.audit.verify import VerifyOptions, verify, verify_file
+from sabot.audit.verify import VerifyOptions, verify, verify_log
 from sabot.keys.chain_keys import Keys
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 OPEN_SCHEMA = "PRAGMA writable_schema=ON"
 SMALLEST = -(1 << 63)
@@ -20,7 +20,7 @@ SMALLEST = -(1 << 63)
 def path(tmp_path: Path) -> Path:
     """A log with a few rounds of the units U1 and U2, and its lists."""
     path = tmp_path / "log.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         for unit in ("U1", "U2"):
             store.append(unit, stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC").records))
     return path
@@ -32,9 +32,9 @@ def found(path: Path) -> list[Finding]:
     for unit in ("U1", "U2"):
         keys.put(unit, TEST_KEY)
     options = VerifyOptions(keys=keys)
-    with Store(path) as store:
+    with open_store(path) as store:
         one_by_one = list(verify(store, Summary(), options))
-    assert verify_file(path, options)[0] == one_by_one
+    assert verify_log(path, options)[0] == one_by_one
     return [each for each in one_by_one if each.kind != "incomplete"]
 
 
@@ -130,7 +130,7 @@ def test_a_unit_without_records_is_found(path: Path) -> None:
 def test_a_record_larger_than_any_event_is_damaged_and_not_read(path: Path) -> None:
     sql(path, "UPDATE records SET record = zeroblob(50000000), mac = zeroblob(5000000)"
         " WHERE unit = 1 AND number = 5")  # fmt: skip
-    with Store(path) as store:
+    with open_store(path) as store:
         ((_, record, mac),) = store.raw("U1", 5, 5)
         assert len(record) < 1000 and len(mac) < 100
         assert next(len(row.data) for row in store.rows() if row.number == 5) < 1000

@@ -25,8 +25,8 @@ from host.tests.support.helpers import event_bytes
 from host.tests.support.naive_shoe import naive_event, recorded
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
-from sabot.log import log_file
-from sabot.log.store import DatabaseLocked, Filter, Row, Store
+from sabot.log.sqlite import log_file
+from sabot.log.store import DatabaseLocked, Filter, Row, Store, open_store
 
 NOBODY = 65534
 LEAF = 10  # first byte of a leaf page in an index B-tree
@@ -35,7 +35,7 @@ LEAF = 10  # first byte of a leaf page in an index B-tree
 @pytest.fixture
 def good_store(tmp_path: Path) -> Iterator[Store]:
     """A log database with some hundred events of unit U1."""
-    with Store(tmp_path / "good.sqlite", create=True) as store:
+    with open_store(tmp_path / "good.sqlite", create=True) as store:
         store.append("U1", varied(500))
         yield store
 
@@ -122,7 +122,7 @@ def open_folder() -> Iterator[Path]:
 
 def test_appended_events_are_stored_byte_for_byte(tmp_path: Path) -> None:
     path, log = tmp_path / "log.sqlite", varied(1000)
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         for at in range(0, len(log), 99):
             store.append("U1", log[at : at + 99])
         assert store.last_number("U1") == store.count() == len(log)
@@ -134,7 +134,7 @@ def test_appended_events_are_stored_byte_for_byte(tmp_path: Path) -> None:
 
 def test_an_event_is_stored_exactly_once(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", some(1, 10))
         first = list(store.rows())
         store.append("U1", some(1, 10))
@@ -146,7 +146,7 @@ def test_an_event_is_stored_exactly_once(tmp_path: Path) -> None:
 
 
 def test_an_event_twice_in_one_batch_is_stored_once(tmp_path: Path) -> None:
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with open_store(tmp_path / "log.sqlite", create=True) as store:
         store.append("U1", some(1, 2) + some(2, 3))
         assert [row.number for row in store.rows()] == [1, 2, 3]
 
@@ -158,7 +158,7 @@ def test_the_same_number_with_other_bytes_or_mac_stops_the_whole_batch(
     path = tmp_path / "log.sqlite"
     (same,) = some(3, 3)
     other = some(3, 3, t_ms=999) if what == "contents" else [replace(same, mac=bytes(16))]
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", some(1, 5))
         batch = [*some(6, 7), *other, *some(8, 9)]
         error = error_of(lambda: store.append("U1", batch))
@@ -172,7 +172,7 @@ def test_the_same_number_with_other_bytes_or_mac_stops_the_whole_batch(
 
 
 def test_two_different_events_under_one_number_in_one_batch_store_nothing(tmp_path: Path) -> None:
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with open_store(tmp_path / "log.sqlite", create=True) as store:
         with pytest.raises(HistoryDiffers):
             store.append("U1", some(1, 2) + some(2, 2, t_ms=999))
         assert store.last_number("U1") == 0 and store.units() == []
@@ -181,7 +181,7 @@ def test_two_different_events_under_one_number_in_one_batch_store_nothing(tmp_pa
 
 
 def test_a_number_too_large_for_a_column_is_an_error(tmp_path: Path) -> None:
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with open_store(tmp_path / "log.sqlite", create=True) as store:
         error = error_of(lambda: store.append("U1", some(1 << 63, 1 << 63)))
         assert isinstance(error, DatabaseUnusable) and "too large" in str(error)
         store.append("U1", some((1 << 63) - 1, (1 << 63) - 1, unix_ms=(1 << 64) - 1))
@@ -201,7 +201,7 @@ def test_append_returns_after_a_synchronous_commit(tmp_path: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite3, "connect", watched)
-        with Store(tmp_path / "log.sqlite", create=True) as store:
+        with open_store(tmp_path / "log.sqlite", create=True) as store:
             assert "PRAGMA synchronous=FULL" in statements
             assert "PRAGMA journal_mode=WAL" in statements
             statements.clear()
@@ -212,7 +212,7 @@ def test_append_returns_after_a_synchronous_commit(tmp_path: Path) -> None:
 
 
 def test_units_do_not_mix(tmp_path: Path) -> None:
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with open_store(tmp_path / "log.sqlite", create=True) as store:
         store.append("U2", some(1, 3))
         store.append("U1", some(1, 2, t_ms=5))
         assert store.units() == ["U1", "U2"]
@@ -241,7 +241,7 @@ def test_units_do_not_mix(tmp_path: Path) -> None:
 def test_a_filter_selects_what_a_list_comprehension_does(
     tmp_path: Path, wanted: Filter, derived: int
 ) -> None:
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with open_store(tmp_path / "log.sqlite", create=True) as store:
         kinds, times = ("lid", "key", "identified"), (None, 0, 999, 1000, 1999, 2000)
         each = itertools.product(kinds, times, ((0, 0), (1, 2), (2, 2)))
         log = [
@@ -275,7 +275,7 @@ def _selected(wanted: Filter, row: Row) -> bool:
 
 @pytest.mark.parametrize("name", ["a b.sqlite", "a#b?c=d&mode=memory.sqlite", "a%20b", "ä'\".db"])
 def test_any_file_name_can_be_used(tmp_path: Path, name: str) -> None:
-    with Store(tmp_path / name, create=True) as store:
+    with open_store(tmp_path / name, create=True) as store:
         store.append("U1", some(1, 1))
     assert contents_in(tmp_path / name) == contents(some(1, 1))
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [name]
@@ -294,7 +294,7 @@ def _other_database_with_an_about(path: Path) -> None:
 
 
 def _log(path: Path) -> None:
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", varied(2000))
 
 
@@ -348,7 +348,7 @@ def test_a_file_that_is_not_a_log_is_an_error_and_not_changed(
     path = tmp_path / "thing"
     make(path)
     before = path.read_bytes() if path.is_file() else b""
-    error = error_of(lambda: Store(path, create=create))
+    error = error_of(lambda: open_store(path, create=create))
     assert isinstance(error, DatabaseUnusable)
     assert str(error).startswith(f"{path}: {message}")
     assert (path.read_bytes() if path.is_file() else b"") == before
@@ -364,16 +364,16 @@ def test_a_log_of_version_1_is_recognised_as_it_was_written(tmp_path: Path) -> N
         about = [("format", "sabot-log"), ("version", "1")]
         connection.executemany("INSERT INTO about VALUES (?, ?)", about)
     for create in (True, False):
-        error = error_of(lambda: Store(path, create=create))  # noqa: B023
+        error = error_of(lambda: open_store(path, create=create))  # noqa: B023
         assert "a log of version 1" in str(error) and "another file with --db" in str(error)
 
 
 def test_an_empty_file_is_not_a_log_until_one_is_made_there(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     path.touch()
-    error = error_of(lambda: Store(path))
+    error = error_of(lambda: open_store(path))
     assert str(error) == f"{path}: an empty file, not a log; `sabot log` makes one"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", some(1, 1))
     assert contents_in(path) == contents(some(1, 1))
 
@@ -382,7 +382,7 @@ def test_a_damaged_page_is_an_error_and_the_rest_can_be_read(
     tmp_path: Path, rng: random.Random
 ) -> None:
     path = tmp_path / "log.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         for first in range(1, 20_000, 500):
             store.append("U1", some(first, first + 499))
     page = sql(path, "PRAGMA page_size")[0][0]
@@ -395,7 +395,7 @@ def test_a_damaged_page_is_an_error_and_the_rest_can_be_read(
     at = rng.choice(leaves[10:-10])
     data[at : at + page] = rng.randbytes(page)
     path.write_bytes(data)
-    with Store(path) as store:
+    with open_store(path) as store:
         read = []
         with pytest.raises(DatabaseUnusable) as raised:
             for number, record, mac in store.raw("U1"):
@@ -413,7 +413,7 @@ def test_a_damaged_page_is_an_error_and_the_rest_can_be_read(
 
 
 def test_reading_makes_no_database(tmp_path: Path) -> None:
-    error = error_of(lambda: Store(tmp_path / "none.sqlite"))
+    error = error_of(lambda: open_store(tmp_path / "none.sqlite"))
     assert isinstance(error, DatabaseUnusable)
     assert "no such database" in str(error) and "`sabot log`" in str(error)
     assert not (tmp_path / "none.sqlite").exists()
@@ -422,7 +422,7 @@ def test_reading_makes_no_database(tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", ["none/deeper", "/proc", "/sys/kernel"])
 def test_a_folder_that_is_missing_or_cannot_have_files(tmp_path: Path, folder: str) -> None:
     path = tmp_path / folder / "log.sqlite"
-    error = error_of(lambda: Store(path, create=True))
+    error = error_of(lambda: open_store(path, create=True))
     assert isinstance(error, DatabaseUnusable)
     assert str(path) in str(error) and "does the folder exist" in str(error)
 
@@ -430,11 +430,11 @@ def test_a_folder_that_is_missing_or_cannot_have_files(tmp_path: Path, folder: s
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_a_file_without_write_permission(open_folder: Path) -> None:
     path = open_folder / "log.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", some(1, 1))
-    message = as_nobody(lambda: Store(path, create=True).append("U1", some(2, 2)))
+    message = as_nobody(lambda: open_store(path, create=True).append("U1", some(2, 2)))
     assert message.startswith(f"DatabaseUnusable: {path}: ") and "permissions" in message
-    assert as_nobody(lambda: Store(open_folder / "new.sqlite", create=True)).startswith(
+    assert as_nobody(lambda: open_store(open_folder / "new.sqlite", create=True)).startswith(
         f"DatabaseUnusable: {open_folder}/new.sqlite: cannot be opened; does the folder exist"
     )
     assert contents_in(path) == contents(some(1, 1))
@@ -443,11 +443,11 @@ def test_a_file_without_write_permission(open_folder: Path) -> None:
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_a_finished_log_can_be_read_without_write_permission(open_folder: Path) -> None:
     path = open_folder / "log.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", some(1, 3))
 
     def read() -> None:
-        raise RuntimeError(len(list(Store(path).rows())))
+        raise RuntimeError(len(list(open_store(path).rows())))
 
     assert as_nobody(read) == "RuntimeError: 3"
 
@@ -455,18 +455,18 @@ def test_a_finished_log_can_be_read_without_write_permission(open_folder: Path) 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_an_archive_with_a_write_ahead_log_says_that_it_must_be_copied(open_folder: Path) -> None:
     path, archived = open_folder / "log.sqlite", open_folder / "archived.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", some(1, 3))
         for suffix in ("", "-wal"):  # as after a log was killed
             shutil.copyfile(f"{path}{suffix}", f"{archived}{suffix}")
-    message = as_nobody(lambda: Store(archived).count())
+    message = as_nobody(lambda: open_store(archived).count())
     assert message.startswith(f"DatabaseUnusable: {archived}: the newest events are in archived")
     assert "copy both files" in message
 
 
 def test_the_database_alone_has_all_events_once_the_log_is_idle(tmp_path: Path) -> None:
     path, copied = tmp_path / "log.sqlite", tmp_path / "copied.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", some(1, 20))
         for _ in range(3):  # as often as the log has nothing to do
             store.derive(5000)
@@ -476,7 +476,7 @@ def test_the_database_alone_has_all_events_once_the_log_is_idle(tmp_path: Path) 
 
 
 def test_a_reader_cannot_write(good_store: Store) -> None:
-    with Store(good_store.path) as reader:
+    with open_store(good_store.path) as reader:
         error = error_of(lambda: reader.append("U9", some(1, 1)))
         assert isinstance(error, DatabaseUnusable) and "cannot be written to" in str(error)
 
@@ -506,12 +506,12 @@ def test_a_lock_held_for_too_long_is_an_error(
     good_store: Store, locked: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_file, "BUSY_TIMEOUT_S", 0.2)
-    with Store(good_store.path) as reader:
+    with open_store(good_store.path) as reader:
         assert reader.last_number("U1") > 0  # a reader does not wait
-    error = error_of(lambda: Store(good_store.path, create=True))
+    error = error_of(lambda: open_store(good_store.path, create=True))
     assert isinstance(error, DatabaseLocked)
     assert "locked by another program" in str(error) and "stop that" in str(error)
-    error = error_of(lambda: Store(good_store.path).rebuild())
+    error = error_of(lambda: open_store(good_store.path).rebuild())
     assert isinstance(error, DatabaseLocked)
 
 
@@ -519,7 +519,7 @@ def test_the_log_does_not_wait_for_a_reader(
     good_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_file, "BUSY_TIMEOUT_S", 0.2)
-    with Store(good_store.path) as reader, Store(good_store.path, create=True) as writer:
+    with open_store(good_store.path) as reader, open_store(good_store.path, create=True) as writer:
         rows = reader.rows()
         before = [next(rows)]
         for number in range(1, 100):
@@ -549,7 +549,7 @@ def test_many_shoes_are_stored_at_once(tmp_path: Path) -> None:
         except BaseException as error:
             failed.append(error)
 
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with open_store(tmp_path / "log.sqlite", create=True) as store:
         threads = [threading.Thread(target=append, args=(unit,)) for unit in units]
         for thread in threads:
             thread.start()
@@ -562,11 +562,11 @@ def test_many_shoes_are_stored_at_once(tmp_path: Path) -> None:
 _OPEN = """
 import sys, json
 from pathlib import Path
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 print(json.dumps("ready"), flush=True)
 sys.stdin.readline()
 try:
-    Store(Path(sys.argv[1]), create=True).close()
+    open_store(Path(sys.argv[1]), create=True).close()
     print(json.dumps("opened"))
 except BaseException as error:
     print(json.dumps(f"{type(error).__name__}: {error}"))
@@ -591,10 +591,10 @@ def test_several_processes_can_make_a_database_at_the_same_moment(tmp_path: Path
 
 def test_a_time_of_receipt_that_is_no_number_is_unknown(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", [recorded(naive_event(1))])
         assert store.last_received("U1") is not None
     sql(path, "UPDATE records SET received_unix_ms = 'yesterday'")
-    with Store(path) as store:
+    with open_store(path) as store:
         assert store.last_received("U1") is None
         assert store.last_received("U2") is None

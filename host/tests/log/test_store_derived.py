@@ -16,8 +16,8 @@ from sabot.cli import app
 from sabot.errors import DatabaseUnusable, SabotError
 from sabot.link.session import Record
 from sabot.link.wire import WireError, parse_event
-from sabot.log import store as store_module
-from sabot.log.store import DAMAGED, Filter, Store
+from sabot.log.sqlite import store as store_module
+from sabot.log.store import DAMAGED, Filter, Store, open_store
 
 KINDS = ("betting_open", "card", "decision", "lock", "lid")
 
@@ -60,7 +60,7 @@ def append_and_die(path: Path, unit: str, records: list[Record]) -> None:
     child = os.fork()
     if not child:
         try:
-            Store(path, create=True).append(unit, records)
+            open_store(path, create=True).append(unit, records)
         finally:
             os._exit(0)
     os.waitpid(child, 0)
@@ -73,7 +73,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_appending_derives_nothing_and_closing_derives_all(path: Path) -> None:
     log = varied(1, 2500)
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", log)
         assert derived_in(path) == []
         store.derive(most=1)  # at least one chunk
@@ -86,17 +86,17 @@ def test_appending_derives_nothing_and_closing_derives_all(path: Path) -> None:
 
 def test_closing_derives_only_a_limited_number(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "_CLOSING_DERIVES", 3000)
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", varied(1, 8000))
     assert len(derived_in(path)) == 3000
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         assert len(list(store.rows())) == 8000
         store.derive()
     assert len(derived_in(path)) == 8000
 
 
 def test_a_log_that_another_program_has_locked_is_closed_at_once(path: Path) -> None:
-    store = Store(path, create=True)
+    store = open_store(path, create=True)
     store.append("U1", varied(1, 10))
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -109,12 +109,12 @@ def test_a_log_that_another_program_has_locked_is_closed_at_once(path: Path) -> 
 
 def test_readers_find_events_that_a_killed_log_did_not_derive(path: Path) -> None:
     first, second = varied(1, 300), varied(301, 450)
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U2", first)
     append_and_die(path, "U2", second)
     append_and_die(path, "U1", first)
     assert len(derived_in(path)) == 300
-    with Store(path) as reader:
+    with open_store(path) as reader:
         assert [(row.unit, row.number) for row in reader.rows()] == [
             *(("U1", n) for n in range(1, 301)), *(("U2", n) for n in range(1, 451)),
         ]  # fmt: skip
@@ -125,13 +125,13 @@ def test_readers_find_events_that_a_killed_log_did_not_derive(path: Path) -> Non
         ]  # fmt: skip
         assert found == expected != []
     assert len(derived_in(path)) == 300, "a reader writes nothing"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.derive()
     assert derived_in(path) == wanted_of(1, first + second) + wanted_of(2, first)
 
 
 def test_a_row_is_the_same_before_it_is_derived_and_after(path: Path) -> None:
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", varied(1, 700))
         before = list(store.rows())
         store.derive()
@@ -147,7 +147,7 @@ def test_events_appended_before_derived_ones_are_found(path: Path, rng: random.R
     log = varied(1, 400)
     order = list(range(0, 400, 20))
     rng.shuffle(order)
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         appended: list[Record] = []
         for at in order:
             store.append("U1", log[at : at + 20])
@@ -171,7 +171,7 @@ def test_derived_and_appended_by_many_threads_at_once(path: Path) -> None:
         except BaseException as error:
             failed.append(error)
 
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         threads = [threading.Thread(target=log, args=(unit,)) for unit in units]
         for thread in threads:
             thread.start()
@@ -193,7 +193,7 @@ def test_a_record_that_cannot_be_read_is_found_in_its_place(path: Path, data: by
     log = varied(1, 100)
     append_and_die(path, "U1", log)
     damage(path, 50, data)
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         for _ in ("not derived", "derived"):
             rows = list(store.rows())
             assert [row.number for row in rows] == list(range(1, 101))
@@ -215,14 +215,14 @@ def test_a_record_that_cannot_be_read_is_found_in_its_place(path: Path, data: by
 def test_a_first_record_that_cannot_be_read_belongs_to_no_shoe(path: Path) -> None:
     append_and_die(path, "U1", varied(1, 3))
     damage(path, 1)
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.derive()
         row = next(store.rows())
         assert (row.number, row.kind, row.shoe, row.round) == (1, DAMAGED, 0, 0)
 
 
 def test_rebuilding_gives_the_same_rows_after_any_damage(path: Path, rng: random.Random) -> None:
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         for unit in ("U2", "U1"):
             at = 1
             while at < 3000:
@@ -233,7 +233,7 @@ def test_rebuilding_gives_the_same_rows_after_any_damage(path: Path, rng: random
                     store.derive(most=1)
         raw = {unit: list(store.raw(unit)) for unit in store.units()}
     damage(path, 77)
-    with Store(path) as store:
+    with open_store(path) as store:
         assert store.rebuild() == store.count()
         good, rows = derived_in(path), list(store.rows())
     for statement in (
@@ -243,14 +243,14 @@ def test_rebuilding_gives_the_same_rows_after_any_damage(path: Path, rng: random
         "DROP TABLE events",
     ):
         sql(path, statement)
-        with Store(path) as store:
+        with open_store(path) as store:
             progress: list[int] = []
             assert store.rebuild(progress.append) == store.count() == len(rows)
             assert progress == sorted(set(progress)) and progress[-1] == len(rows)
             assert list(store.rows()) == rows
         assert derived_in(path) == good
     damaged = {unit: [row for row in records if row[0] != 77] for unit, records in raw.items()}
-    with Store(path) as store:
+    with open_store(path) as store:
         for unit, records in damaged.items():
             assert [row for row in store.raw(unit) if row[0] != 77] == records
     names = {name for (name,) in sql(path, "SELECT name FROM sqlite_master WHERE type = 'index'")}
@@ -258,7 +258,7 @@ def test_rebuilding_gives_the_same_rows_after_any_damage(path: Path, rng: random
 
 
 def test_the_error_for_a_missing_index_names_the_command_that_rebuilds_it(path: Path) -> None:
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", varied(1, 10))
         sql(path, "DROP TABLE events")
         for use in (lambda: store.append("U1", varied(11, 12)), lambda: list(store.rows())):
@@ -271,7 +271,7 @@ def test_the_error_for_a_missing_index_names_the_command_that_rebuilds_it(path: 
 
 
 def test_an_interrupted_rebuild_changes_nothing(path: Path) -> None:
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", varied(1, 5000))
         store.derive()
         sql(path, "UPDATE events SET kind = 'lid' WHERE number = 7")
@@ -319,7 +319,7 @@ def test_rounds_with_a_damaged_record_are_an_error(path: Path) -> None:
 
 def test_only_the_raw_reader_returns_numbers_that_are_text(path: Path) -> None:
     """SQLite allows text in a column of integers."""
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", varied(1, 5))
         sql(path, "INSERT INTO records VALUES (1, 'six', 0, x'00', x'00')")
         assert store.last_number("U1") == 5
@@ -332,10 +332,10 @@ def test_only_the_raw_reader_returns_numbers_that_are_text(path: Path) -> None:
 
 def pruned(path: Path, first: int, last: int) -> Store:
     """Return a log with events 1 to 100, of which `first` to `last` are pruned."""
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", varied(1, 100))
         store.append("U2", varied(1, 3))
-    store = Store(path, create=True)
+    store = open_store(path, create=True)
     store.prune("U1", first, last, b"stone")
     return store
 
@@ -363,7 +363,7 @@ def test_pruned_events_are_gone_and_are_not_stored_again(
         assert store.last_number("U1") == 105
         assert len(list(store.rows(Filter("U1")))) == len(left) + 5
     before = derived_in(path)
-    with Store(path) as store:
+    with open_store(path) as store:
         store.rebuild()
     assert (
         derived_in(path)
@@ -393,6 +393,6 @@ def test_nothing_is_pruned_twice(path: Path, first: int, last: int) -> None:
 
 def test_a_log_opened_for_reading_can_be_pruned(path: Path) -> None:
     pruned(path, 1, 10).close()
-    with Store(path) as store:
+    with open_store(path) as store:
         store.prune("U1", 11, 20, b"more")
         assert store.count() == 80 + 3

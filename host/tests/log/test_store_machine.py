@@ -29,7 +29,7 @@ from host.tests.support.helpers import event_bytes
 from host.tests.support.naive_shoe import recorded
 from sabot.errors import DatabaseUnusable, HistoryDiffers
 from sabot.link.session import Record
-from sabot.log.store import Filter, Row, Store
+from sabot.log.store import Filter, Row, Store, open_store
 
 _UNITS = ("U1", "U2")
 _EVENTS_A_SHOE = 20
@@ -67,7 +67,7 @@ class StoreMachine(RuleBasedStateMachine):
                     record = self.model["U1"][number] = _record(number)
                     row = (7, number, 5, record.data, record.mac)
                     connection.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?)", row)
-        self.store = Store(self.path, create=True)
+        self.store = open_store(self.path, create=True)
 
     def _last(self, unit: str) -> int:
         return max(self.model[unit].keys() | self.pruned[unit], default=0)
@@ -134,7 +134,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def rebuild(self) -> None:
-        with Store(self.path) as store:
+        with open_store(self.path) as store:
             assert store.rebuild() == len(self._all())
         self._lists_have_all()
 
@@ -145,7 +145,7 @@ class StoreMachine(RuleBasedStateMachine):
             return
         first = numbers[place % len(numbers)]
         last = min(first + count - 1, numbers[-1])
-        with Store(self.path) as store:
+        with open_store(self.path) as store:
             if self.pruned[unit] & set(range(first, last + 1)):
                 with pytest.raises(DatabaseUnusable, match="pruned already"):
                     store.prune(unit, first, last, b"tombstone")
@@ -164,10 +164,10 @@ class StoreMachine(RuleBasedStateMachine):
         if min(self.model[unit], default=first) >= first:
             return
         self.store.close()
-        with Store(self.path) as store:
+        with open_store(self.path) as store:
             store.prune(unit, first, last, b"tombstone")
         self._forget(unit, first, last)
-        self.store = Store(self.path, create=True)
+        self.store = open_store(self.path, create=True)
         self.store.append(unit, [_record(number) for number in range(first, last + 1)])
 
     def _forget(self, unit: str, first: int, last: int) -> None:
@@ -179,7 +179,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(count=st.integers(0, 5))
     def begin_to_read(self, count: int) -> None:
         self.due = self._all()
-        self.reading = Store(self.path)
+        self.reading = open_store(self.path)
         self.reader = self.reading.rows()
         for row in (row for _, row in zip(range(count + 1), self.reader, strict=False)):
             assert _seen(row) == self.due.pop(0)
@@ -196,7 +196,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def close_and_open(self) -> None:
         self.store.close()
-        self.store = Store(self.path, create=True)
+        self.store = open_store(self.path, create=True)
 
     @rule()
     def lose_the_power(self) -> None:
@@ -209,7 +209,7 @@ class StoreMachine(RuleBasedStateMachine):
             if beside.exists():
                 shutil.copyfile(beside, to.with_name(to.name + suffix))
         self.store.close()
-        self.path, self.store = to, Store(to, create=True)
+        self.path, self.store = to, open_store(to, create=True)
 
     @invariant()
     def it_has_all_and_nothing_else(self) -> None:

@@ -16,8 +16,8 @@ import pytest
 from host.tests.support.helpers import event_bytes
 from host.tests.support.killed_logger import Kills
 from host.tests.support.naive_shoe import recorded
-from sabot.log import log_file
-from sabot.log.store import Store
+from sabot.log.sqlite import log_file
+from sabot.log.store import open_store
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ _APPEND = """
 import resource, signal, sys
 from pathlib import Path
 from sabot.errors import DiskFull
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from host.tests.support.helpers import event_bytes
 from host.tests.support.naive_shoe import recorded
 
@@ -34,7 +34,7 @@ if most_bytes:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 try:
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         number = store.last_number("U1")
         while number < 100_000:
             batch = [event_bytes("identified", number + i) for i in (1, 2, 3)]
@@ -61,7 +61,7 @@ def appending(path: Path, most_bytes: int = 0) -> subprocess.Popen[str]:
 def assert_holds(path: Path, last: int) -> int:
     """Check that a sound database holds whole batches, at least to event `last`; return the number
     of its events."""
-    with Store(path) as store:
+    with open_store(path) as store:
         rows = list(store.rows())
     assert [row.number for row in rows] == list(range(1, len(rows) + 1))
     wanted = [recorded(event_bytes("identified", row.number)) for row in rows]
@@ -77,14 +77,14 @@ def test_a_full_disk_is_an_error_and_earlier_events_are_kept(
     tmp_path: Path, most_bytes: int
 ) -> None:
     path = tmp_path / "log.sqlite"
-    Store(path, create=True).close()
+    open_store(path, create=True).close()
     output, problems = appending(path, most_bytes).communicate(timeout=60)
     assert problems == ""
     *durable, last = output.splitlines()
     assert last.startswith(f"DiskFull: {path}: the disk is full")
     assert "make room" in last and "still on the shoe" in last
     kept = assert_holds(path, int(durable[-1]) if durable else 0)
-    with Store(path, create=True) as store:  # room has been made
+    with open_store(path, create=True) as store:  # room has been made
         first = store.last_number("U1") + 1
         store.append("U1", [recorded(event_bytes("identified", first + i)) for i in range(3)])
     assert assert_holds(path, kept + 3) == kept + 3
@@ -142,7 +142,7 @@ def test_a_reader_waits_while_the_log_of_a_killed_process_is_repaired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "log.sqlite"
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         store.append("U1", [recorded(event_bytes("identified", 1))])
     connected = sqlite3.connect
 
@@ -150,14 +150,14 @@ def test_a_reader_waits_while_the_log_of_a_killed_process_is_repaired(
         return connected(*given, factory=_Repaired, **named)
 
     monkeypatch.setattr(log_file.sqlite3, "connect", connect)
-    with Store(path) as store:
+    with open_store(path) as store:
         assert [row.number for row in store.rows()] == [1]
     assert _Repaired.looks == 0
 
 
 def test_two_processes_that_store_the_same_events_store_each_once(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
-    Store(path, create=True).close()
+    open_store(path, create=True).close()
     children = [appending(path) for _ in range(2)]
     output = []
     for child in children:

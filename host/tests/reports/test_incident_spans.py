@@ -25,7 +25,7 @@ from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names
 from sabot.audit import spans, workers
 from sabot.errors import DatabaseUnusable
 from sabot.log.reveal import ShownGames
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot.reports import incident_search, incident_spans
 from sabot.reports.incident import Incident, Limits
 from sabot.reports.incident_search import Search, Wanted
@@ -67,7 +67,7 @@ class _OneThread(ThreadPoolExecutor):
 def one_pass(path: Path, wanted: Wanted) -> Outcome:
     """What one pass over each unit gives."""
     try:
-        with Store(path) as store:
+        with open_store(path) as store:
             search = Search(wanted, ShownGames(store.game))
             found = {unit: search.of_unit(unit, store.raw_chunks(unit)) for unit in store.units()}
             return found, search.damaged
@@ -78,7 +78,7 @@ def one_pass(path: Path, wanted: Wanted) -> Outcome:
 def in_spans(path: Path, wanted: Wanted) -> Outcome:
     """What the spans give."""
     try:
-        with Store(path) as store:
+        with open_store(path) as store:
             units = store.units()
         return search_file(path, units, wanted)
     except DatabaseUnusable as refused:
@@ -113,7 +113,7 @@ def logged(path: Path, of_units: dict[str, list[tuple[int, bytes, bytes]]]) -> P
 
 
 def test_each_span_of_a_whole_log_is_used(whole: Path, again: list[str]) -> None:
-    with Store(whole) as store:
+    with open_store(whole) as store:
         assert all(len(spans.spans_of(store, unit)) > 3 for unit in UNITS)
     found = in_spans(whole, ALL)
     assert found == one_pass(whole, ALL) and found[0]["SHOE-2"]  # type: ignore[index]
@@ -123,7 +123,7 @@ def test_each_span_of_a_whole_log_is_used(whole: Path, again: list[str]) -> None
 def test_a_game_document_that_is_not_kept_is_asked_for_once_a_span(
     whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Store(whole) as store:
+    with open_store(whole) as store:
         due = 1 + sum(len(spans.spans_of(store, unit)) for unit in UNITS)
     asked: list[bytes] = []
     monkeypatch.setattr(Store, "game", lambda _, sha256: asked.append(sha256))
@@ -199,7 +199,7 @@ def test_events_removed_between_two_spans_are_not_missing(
 
     def pruned_first(store: Store, unit: str, span: spans.Span) -> Iterator[Any]:
         if span.first is not None and not store.tombstone_rows(unit):
-            with Store(path) as other:
+            with open_store(path) as other:
                 other.prune(unit, *removed, b"")
         return records_of(store, unit, span)
 
@@ -209,7 +209,7 @@ def test_events_removed_between_two_spans_are_not_missing(
 
 
 def test_a_span_must_be_followed_by_the_first_record_of_the_next(whole: Path) -> None:
-    with Store(whole) as store:
+    with open_store(whole) as store:
         records = incident_spans.records_of(store, "SHOE-1", spans.Span(None, 10, 19))
         assert [number for rows in records for number, _, _ in rows] == [*range(10, 20)]
         for last in (0, 10_000):
@@ -284,7 +284,7 @@ def test_a_shoe_of_cards_that_never_ends_is_looked_through_in_the_parts_of_one_p
     counts: list[int] = []
     assert search_file(path, ["A", "B"], ALL, counts.append) == one_pass(path, ALL)
     assert again == ["A"]
-    with Store(path) as store:  # a span that is no longer needed may still be looked through
+    with open_store(path) as store:  # a span that is no longer needed may still be looked through
         assert counts == sorted(counts) and 0 <= counts[-1] - store.count() <= span
 
 
@@ -296,5 +296,5 @@ def test_one_core_makes_one_pass(
     found = search_file(whole, list(UNITS), ALL, counts.append)
     assert found == one_pass(whole, ALL)
     assert again == list(UNITS)
-    with Store(whole) as store:
+    with open_store(whole) as store:
         assert counts == sorted(counts) and counts[-1] == store.count()

@@ -17,7 +17,7 @@ from sabot.cli import app
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.presence import Span
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.incident import KINDS
 
 START_UNIX_MS = 1_795_000_000_000  # 2026-11-18 12:06:40 in Malta
@@ -138,7 +138,7 @@ def test_json_and_csv_have_the_same_values(sabot: Any) -> None:
 def absent(tmp_path: Path) -> str:
     """A log of U1, which was away for 90 s and then not logged for an hour."""
     at = START_UNIX_MS
-    with Store(tmp_path / "absent", create=True) as store:
+    with open_store(tmp_path / "absent", create=True) as store:
         store.append("U1", evening().records)
         store.keep_presence(
             [

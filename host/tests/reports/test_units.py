@@ -18,7 +18,7 @@ from host.tests.support.helpers import event_bytes, new_log
 from sabot.cli import app
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.units import UnitSummary, unit_of
 
 _UNIX_MS = 1_795_000_000_000  # 2026-11-18 11:06:40 UTC
@@ -49,7 +49,7 @@ class _UnitLog:
         """What a log with them shows; `damaged`: with one more record, which cannot be read."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "log.sqlite"
-            with Store(path, create=True) as store:
+            with open_store(path, create=True) as store:
                 if self.records:
                     store.append("U1", self.records)
                 store.derive()

@@ -19,7 +19,7 @@ from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port
 from sabot.log.logger import Logger, LogWatcher
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.service import doctor
 from sabot.sim.dealer import Dealer
 from sabot.sim.deck import shuffled
@@ -237,7 +237,7 @@ def test_the_command_checks_a_simulated_shoe(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_heap_of_an_idle_shoe_is_measured_without_what_dealing_has_left(tmp_path: Path) -> None:
-    with SimulatedShoe("DOC-3") as shoe, Store(tmp_path / "log.sqlite", create=True) as store:
+    with SimulatedShoe("DOC-3") as shoe, open_store(tmp_path / "log.sqlite", create=True) as store:
         shoe.power_on()
         free = []
         for seed in (1, 4):

@@ -13,7 +13,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.link.events import Event
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import rounds_of
-from sabot.log.store import Filter, Store
+from sabot.log.store import Filter, Store, open_store
 from sabot.sim import dealer
 from sabot.sim.faulty import faulty_pass
 from sabot.sim.process import SimulatedShoe
@@ -57,7 +57,7 @@ def test_every_game_is_dealt_to_its_end(game: str, tmp_path: Path, rng: random.R
     deck = [cards.number_of(name) for name in _DECK.split()]
     with (
         SimulatedShoe(f"D-{game}", game=catalogue.document(game)) as shoe,
-        Store(tmp_path / "log.sqlite", create=True) as store,
+        open_store(tmp_path / "log.sqlite", create=True) as store,
     ):
         hands = dealer.Dealer(shoe.bench, deck, card_set=0, pace=0, seed=rng.randrange(1000))
         events = _dealt(shoe, store, hands)
@@ -86,7 +86,7 @@ def test_the_supervisor_settles_every_fault_at_every_card(
     deck = [cards.number_of(name) for name in names]
     with (
         SimulatedShoe(f"D-{fault}") as shoe,
-        Store(tmp_path / "log.sqlite", create=True) as store,
+        open_store(tmp_path / "log.sqlite", create=True) as store,
     ):
         hands = dealer.Dealer(shoe.bench, deck, card_set=0, pace=0, seed=rng.randrange(1000))
         events = _dealt(shoe, store, hands)

@@ -15,7 +15,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.log.families.hands import Hand
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import dealt_of
-from sabot.log.store import Filter, Store
+from sabot.log.store import Filter, Store, open_store
 from sabot.poker.shoe_game import document
 from sabot.sim import deck
 from sabot.sim.dealer import Dealer
@@ -33,7 +33,7 @@ def test_hands_are_dealt_logged_listed_and_verified(tmp_path: Path, rng: random.
     db = tmp_path / "log.sqlite"
     seed = rng.randrange(1000)
     decks = deck.shuffled_shoes(_HANDS, seed, decks=1, cut_from_end=None)
-    with SimulatedShoe("H-1", game=document()) as shoe, Store(db, create=True) as store:
+    with SimulatedShoe("H-1", game=document()) as shoe, open_store(db, create=True) as store:
         dealer = Dealer(
             shoe.bench, decks[0], card_set=0, pace=0, seed=seed, more=decks[1:],
             tables=[HoldemTable(seed)],

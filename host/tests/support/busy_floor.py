@@ -31,7 +31,7 @@ from sabot.games import catalogue
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.presence import ATTACHED
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol import enums, events, games
 from sabot_protocol.events import MAC_SIZE
 
@@ -144,7 +144,7 @@ def make_busy_floor(
         BusyUnit(f"SHOE-{n:04}", str(n), _FAMILIES[n % len(_FAMILIES)], rng.getrandbits(32))
         for n in range(1, units + 1)
     ]
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         for document in {unit.document for unit in made}:
             store.keep_game(document)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

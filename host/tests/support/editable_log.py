@@ -25,7 +25,7 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 OPERATOR = Ed25519PrivateKey.from_private_bytes(b"\5" * 32)
 
@@ -100,7 +100,7 @@ class EditableLog:
             keys.put("U1", key)
         self.summary = Summary()
         options = {"operator": signing.public_of(OPERATOR)} | given
-        with Store(path) as store:
+        with open_store(path) as store:
             findings = list(verify(store, self.summary, VerifyOptions(keys=keys, **options)))
         self.details = [each.detail for each in findings if each.kind not in EVENT_KINDS]
         found = [(each.event, each.kind) for each in findings if each.kind not in EVENT_KINDS]

@@ -18,7 +18,7 @@ from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.link import wire
 from sabot.link.events import Event
 from sabot.link.session import Record
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot_firmware.table.dealing import KEY, LID, Dealing
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING, ENDED
 from sabot_protocol import cards, enums, events, games
@@ -124,7 +124,7 @@ def shuffled_names(seed: int, cut_from_end: int = 14) -> list[str]:
 
 def new_log(path: Path) -> Store:
     """A new log, open for logging, that has the document of the game mini."""
-    store = Store(path, create=True)
+    store = open_store(path, create=True)
     store.keep_game(games.document_of(games.MINI_NAME))
     return store
 

@@ -31,7 +31,7 @@ from rich.progress import track
 from host.tests.support.naive_shoe import KEYS, NaiveShoe, fake_mac, naive_event
 from sabot.link.client import Client
 from sabot.log.logger import Logger, LogWatcher
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 
 _UNIT = "U1"
 _LONGEST_LIFE_S = 3.0
@@ -151,7 +151,7 @@ class Kills:
         os.waitpid(child, 0)
         records = {number: naive_event(number) for number in range(1, last + 1)}
         wanted = [(number, data, fake_mac(data)) for number, data in records.items()]
-        with Store(self.path, create=True) as store:
+        with open_store(self.path, create=True) as store:
             assert list(store.raw(_UNIT)) == wanted
             assert [row.number for row in store.rows()] == list(range(1, last + 1))
             assert {row.kind for row in store.rows()} == {"identified"}
@@ -167,7 +167,7 @@ class Kills:
         if not self.path.exists() or not self.path.stat().st_size:
             assert not acknowledged
             return
-        with Store(self.path) as store:
+        with open_store(self.path) as store:
             last = store.last_number(_UNIT)
             assert store.count() == last, f"{store.count()} events up to number {last}"
             assert acknowledged <= last, f"{acknowledged} acknowledged, {last} stored"
@@ -179,7 +179,7 @@ def _log(port: str, path: Path, arm: Callable[[], None]) -> None:
     """
     try:
         arm()
-        logger = Logger(Store(path, create=True), [port], LogWatcher(), keys=KEYS)
+        logger = Logger(open_store(path, create=True), [port], LogWatcher(), keys=KEYS)
         logger.start()
         logger.wait()
         print(f"logger: {logger.failures}", file=sys.stderr)

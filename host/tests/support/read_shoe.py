@@ -12,7 +12,7 @@ from host.tests.support.naive_shoe import KEYS, NaiveShoe, answering_shoe
 from sabot.link import wire
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.readers import Readers
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot_protocol import messages
 from sabot_protocol.schema import Shape
 
@@ -99,7 +99,7 @@ class RunningLog:
 @contextmanager
 def logging_shoe(path: Path, shoe: NaiveShoe) -> Iterator[RunningLog]:
     """A log of a shoe, when it has a session with it."""
-    with answering_shoe(shoe) as port, Store(path, create=True) as store:
+    with answering_shoe(shoe) as port, open_store(path, create=True) as store:
         log = RunningLog(store, port.path)
         try:
             assert log.attached.wait(TIMEOUT_S)

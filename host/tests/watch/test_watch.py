@@ -17,7 +17,7 @@ from sabot.cli import app
 from sabot.floor.live import Floor
 from sabot.floor.wall import tile_of
 from sabot.log.rounds import Round
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot.reports.roads import LETTERS
 from sabot.watch.app import TableScreen, WatchApp
 
@@ -40,7 +40,10 @@ def busy(log: Path) -> BusyFloor:
 
 def _watch(path: Path, drive: Callable[[Pilot[None], WatchApp, Store], object]) -> None:
     async def run() -> None:
-        with Store(path, create=True) as store, Floor(store, now_unix_ms=lambda: _NOW) as floor:
+        with (
+            open_store(path, create=True) as store,
+            Floor(store, now_unix_ms=lambda: _NOW) as floor,
+        ):
             shown = WatchApp(floor, UTC, lambda: _NOW)
             async with shown.run_test(size=(150, 50)) as pilot:
                 await _until(pilot, lambda: floor.loaded == (10, 10))

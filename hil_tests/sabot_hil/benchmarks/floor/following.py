@@ -19,7 +19,7 @@ from host.tests.support.busy_floor import BusyFloor, make_busy_floor
 from sabot.floor.live import Floor
 from sabot.floor.live_table import LiveTable
 from sabot.log.reveal import ShownGames
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_hil.benchmarks import Benchmark
 
 UNITS, EVENTS, SECONDS, EVENTS_PER_S = 1000, 1_500_000, 20.0, 200
@@ -78,7 +78,7 @@ def measure_following(
             target=_write, args=(path, busy, per_s, seconds, there)
         )
         writer.start()
-        with Store(path) as store:
+        with open_store(path) as store:
             floor = Floor(store)
             begin_s, used_s = time.monotonic(), time.process_time()
             floor.start()
@@ -142,7 +142,7 @@ def measure_hour(units: int = UNITS, events: int = EVENTS_PER_S * 3600) -> Hour:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.sqlite"
         busy = make_busy_floor(path, units, units * _EVENTS_BEFORE)
-        with Store(path) as store:
+        with open_store(path) as store:
             games = ShownGames(store.game)
             live = {unit.name: LiveTable(unit.name, games) for unit in busy.units}
             for unit, table in live.items():
@@ -166,7 +166,7 @@ def _write(path: Path, busy: BusyFloor, per_s: int, seconds: float, pipe: Connec
     """Store events at a steady pace, each in a commit of its own, once it is begun."""
     pipe.recv()
     done: list[_Commit] = []
-    with Store(path, create=True) as store:
+    with open_store(path, create=True) as store:
         begin_s = time.monotonic()
         for unit, record in islice(busy.more(), round(per_s * seconds)):
             time.sleep(max(0.0, begin_s + len(done) / per_s - time.monotonic()))

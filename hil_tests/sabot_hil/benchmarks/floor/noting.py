@@ -16,7 +16,8 @@ from unittest.mock import patch
 from host.tests.support.busy_floor import make_busy_floor
 from sabot.desk.desk import Desk
 from sabot.link.session import Record
-from sabot.log.store import Store
+from sabot.log.sqlite.store import SqliteStore
+from sabot.log.store import Store, open_store
 from sabot_hil.benchmarks import Benchmark
 
 UNITS, EVENTS = 1000, 1_500_000
@@ -49,26 +50,27 @@ def measure_noting(units: int = UNITS, events: int = EVENTS) -> Noting:
     with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
         path = Path(folder) / "log.sqlite"
         more = make_busy_floor(path, units, events).more()
-        with Store(path) as store:
+        with open_store(path) as store:
             Desk.make(store, Path(folder) / "keys", "ada", "four words of hers")
         checks: list[float] = []
-        check = Store._check_contents
+        check = SqliteStore._check_contents
 
-        def counted(store: Store) -> None:
+        def counted(store: SqliteStore) -> None:
             begin_s = time.perf_counter()
             check(store)
             checks.append(time.perf_counter() - begin_s)
 
         with (
-            Store(path, create=True) as store,
+            open_store(path, create=True) as store,
             multiprocessing.get_context("spawn").Pool(1) as pool,
-            patch.object(Store, "_check_contents", counted),
+            patch.object(SqliteStore, "_check_contents", counted),
         ):
             alone_ms = _logged(store, islice(more, _LOGGED))
             noting = pool.apply_async(_noted, (path,))
             event_ms = _logged(store, islice(more, _LOGGED))
             note_ms = noting.get()
             during = len(checks)
+            assert isinstance(store, SqliteStore)
             counted(store)
         return Noting(alone_ms, event_ms, note_ms, during, checks[-1])
 
@@ -102,7 +104,7 @@ def _logged(store: Store, records: Iterator[tuple[str, Record]]) -> tuple[float,
 
 
 def _noted(path: Path) -> tuple[float, float]:
-    with Store(path) as store:
+    with open_store(path) as store:
         desk = Desk(store)
         took: list[float] = []
         for number in range(_NOTED):

@@ -24,7 +24,7 @@ from rich.console import Console
 from host.tests.support.browser import Browser, NoBrowser, browser
 from host.tests.support.busy_floor import BusyFloor, make_busy_floor
 from sabot.desk.desk import Desk
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_hil.benchmarks import Benchmark
 
 TABLES, EVENTS_PER_S, MINUTES = 1000, 200, 1.0
@@ -100,7 +100,7 @@ def measure_screens(
     with browser() as shown_in, tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "floor.sqlite"
         floor = make_busy_floor(path, units=tables, events=tables * _EVENTS_BEFORE)
-        with Store(path, create=True) as store:
+        with open_store(path, create=True) as store:
             Desk.make(store, path.with_suffix(".keys"), "admin", _PASSWORD)
         with _served(path) as (server, url):
             begin_s = time.monotonic()
@@ -178,7 +178,7 @@ class _Commits:
 
     def _run(self) -> None:
         begin_s = due_s = time.monotonic()
-        with Store(self._path, create=True) as store:
+        with open_store(self._path, create=True) as store:
             for unit, record in self._floor.more():
                 if self._ended.wait(max(0.0, due_s - time.monotonic())):
                     break

@@ -19,7 +19,7 @@ from sabot.floor.rounds.proof import Prover
 from sabot.floor.rounds.round_view import Sources
 from sabot.floor.rounds.search import Query
 from sabot.floor.rounds.search_line import Known, read_line
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot.reports.table_time import zone_of
 from sabot_hil.benchmarks import Benchmark
 
@@ -83,7 +83,7 @@ def searches() -> list[Benchmark]:
 
 def _measure(path: Path) -> Searching:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with Store(path) as store:
+    with open_store(path) as store:
         events = store.count()
         begin_s, own_s, first_s = time.perf_counter(), time.process_time(), 0.0
         with RoundIndex(store) as index:

@@ -10,7 +10,7 @@ from sabot.blackjack import shoe_game
 from sabot.errors import NoShoe
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.rounds import dealt_of
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.sim.channel import Outputs
 from sabot_hil.capabilities import Bench, Target, session_with
 from sabot_hil.kit.dealer import load_cards
@@ -91,7 +91,7 @@ def rounds_taken(target: Target, folder: Path, document: bytes) -> list[Blackjac
     """Check that the shoe's events have no findings so far, and return their rounds of blackjack.
     The shoe's keys are somewhere in `folder`."""
     target.clock.pass_ms(_WRITTEN_MS)
-    with Store(folder / "taken.sqlite", create=True) as store:
+    with open_store(folder / "taken.sqlite", create=True) as store:
         records = taken(target)
         store.append(target.shoe.unit, records)
         store.keep_game(document)

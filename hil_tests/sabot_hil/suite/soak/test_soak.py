@@ -14,7 +14,7 @@ import numpy as np
 
 from sabot.link.messages import StatusCommand
 from sabot.log.rounds import rounds_of
-from sabot.log.store import Filter, Store
+from sabot.log.store import Filter, Store, open_store
 from sabot.sim import pulls, waveform
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
@@ -214,7 +214,7 @@ def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
                         soak.look_at_journal(soak.happened["shoes of cards"])
             soak.happened["shoes of cards"] += 1
             with (
-                Store(tmp_path / "log.sqlite", create=True) as store,
+                open_store(tmp_path / "log.sqlite", create=True) as store,
                 session_with(target.shoe) as client,
             ):
                 before = store.last_number(target.shoe.unit) or 0
@@ -230,7 +230,7 @@ def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
                 _check(store, target.shoe.unit, soak.happened["shoes of cards"], dealing)
     finally:
         summary.update(soak.in_words())
-    with Store(tmp_path / "log.sqlite") as store:
+    with open_store(tmp_path / "log.sqlite") as store:
         assert [number for number, _, _ in store.raw(target.shoe.unit)] == [*range(1, last + 1)]
         left = [found for found in findings(store, tmp_path) if found.kind != "incomplete"]
         assert left == []

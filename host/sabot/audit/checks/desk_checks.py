@@ -7,8 +7,7 @@ last notes could not be found.
 """
 
 import hashlib
-import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -20,7 +19,7 @@ from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import FoundInUnit
 from sabot.desk.notes import MOST_BYTES, UNIT
 from sabot.keys.chain_keys import Keys
-from sabot.log import queries
+from sabot.log.sql import Connection
 from sabot.text import counted, printable, shortened
 from sabot_protocol.chain import KEY_SIZE, MAC_LABEL
 from sabot_protocol.events import MAC_SIZE
@@ -30,12 +29,7 @@ _PROBED = 64  # the first notes, which are tried to find out which key made them
 _FARTHEST = 10_000_000  # most notes that can be missing: no desk writes more
 _SHOWN = 60  # characters of a name
 _LONGEST = 200  # characters or bytes of a value in the tables of users and sessions
-# A forger can put anything there, of any size.
-_ROWS = (
-    f"SELECT number, CASE WHEN typeof(record) = 'blob' AND length(record) <= {MOST_BYTES}"
-    f" THEN record ELSE x'' END, CASE WHEN typeof(mac) = 'blob' AND length(mac) = {MAC_SIZE}"
-    " THEN mac ELSE x'' END FROM desk WHERE typeof(number) = 'integer' ORDER BY number"
-)
+_IN_ORDER = "ORDER BY number"
 
 _Row = tuple[int, bytes, bytes]
 
@@ -73,22 +67,22 @@ class _State:
         self.sessions = {key: each for key, each in self.sessions.items() if each[0] != name}
 
 
-def exists(connection: sqlite3.Connection) -> bool:
+def exists(connection: Connection) -> bool:
     """Whether the log has anything of a desk."""
     return any(
-        queries.has_table(connection, table)
+        connection.has_table(table)
         and connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None
         for table in TABLES
     )
 
 
-def check(connection: sqlite3.Connection, keys: Keys | None, found: FoundInUnit) -> None:
+def check(connection: Connection, keys: Keys | None, found: FoundInUnit) -> None:
     """Report to `found` everything that is wrong with the desk, by number of the note."""
-    ratchet = _ratchet(keys, islice(connection.execute(_ROWS), _PROBED))
+    ratchet = _ratchet(keys, islice(_rows(connection, _IN_ORDER), _PROBED))
     if ratchet is None:
         found.add(0, "no_key", f"there is no key of {UNIT}: its notes were not checked")
     state = _State()
-    due = _check_notes(connection.execute(_ROWS), ratchet, state, found)
+    due = _check_notes(_rows(connection, _IN_ORDER), ratchet, state, found)
     _check_key(connection, due, ratchet, found)
     _check_users(connection, state, found)
     _check_sessions(connection, state, found)
@@ -126,10 +120,10 @@ def _check_notes(
 
 
 def _check_key(
-    connection: sqlite3.Connection, due: int, ratchet: Ratchet | None, found: FoundInUnit
+    connection: Connection, due: int, ratchet: Ratchet | None, found: FoundInUnit
 ) -> None:
-    query = f"SELECT {_short('number')}, {_short('secret')} FROM desk_key LIMIT 2"
-    rows = connection.execute(query).fetchall()
+    columns = _columns(connection, number="integer", secret="blob")
+    rows = connection.execute(f"SELECT {columns} FROM desk_key LIMIT 2").fetchall()
     if len(rows) != 1:
         detail = f"there are {len(rows) or 'no'} secrets of the next note instead of one"
         found.add(due, "truncated", f"{detail}: whether these are all notes is not known")
@@ -146,9 +140,11 @@ def _check_key(
             found.add(due, "truncated", detail)
 
 
-def _check_users(connection: sqlite3.Connection, state: _State, found: FoundInUnit) -> None:
+def _check_users(connection: Connection, state: _State, found: FoundInUnit) -> None:
     wanted = dict(state.users)
-    columns = ", ".join(map(_short, ("name", "role", "hash", "closed", "made_unix_ms")))
+    columns = _columns(
+        connection, name="text", role="text", hash="text", closed="integer", made_unix_ms="integer"
+    )
     query = f"SELECT {columns} FROM users ORDER BY name"
     for name, role, hash_, closed, made in connection.execute(query):
         noted = wanted.pop(name, None) if isinstance(name, str) else None
@@ -164,8 +160,10 @@ def _check_users(connection: sqlite3.Connection, state: _State, found: FoundInUn
         found.add(0, "users", f"user {_named(name)} is in the notes, but not in the table")
 
 
-def _check_sessions(connection: sqlite3.Connection, state: _State, found: FoundInUnit) -> None:
-    columns = ", ".join(map(_short, ("sha256", "name", "begun_unix_ms", "used_unix_ms")))
+def _check_sessions(connection: Connection, state: _State, found: FoundInUnit) -> None:
+    columns = _columns(
+        connection, sha256="blob", name="text", begun_unix_ms="integer", used_unix_ms="integer"
+    )
     query = f"SELECT {columns} FROM sessions ORDER BY name"
     for sha256, name, begun, used in connection.execute(query):
         if state.sessions.get(sha256) != (name, begun) or not (
@@ -205,20 +203,30 @@ def _decoded(record: bytes) -> tuple[int, int, str, str, dict[str, Any]]:
     return number, unix_ms, by, kind, fields
 
 
-def _short(column: str) -> str:
-    """The SQL for a value that is not larger than any that a desk writes."""
-    return f"CASE WHEN length({column}) <= {_LONGEST} THEN {column} END"
+def _columns(connection: Connection, **kinds: str) -> str:
+    """The SQL for values that are not larger than any that a desk writes."""
+    return ", ".join(connection.bounded(name, kind, _LONGEST) for name, kind in kinds.items())
+
+
+def _rows(connection: Connection, also: str = "", *parameters: int) -> Iterator[_Row]:
+    """The notes, by number: number, record and MAC. A forger can put anything there."""
+    number = connection.bounded("number", "integer")
+    record = connection.bounded("record", "blob", MOST_BYTES)
+    mac = connection.bounded("mac", "blob", MAC_SIZE)
+    query = f"SELECT number, {record}, {mac} FROM desk WHERE {number} IS NOT NULL {also}"
+    for found, note, its_mac in connection.execute(query, parameters):
+        yield found, note or b"", its_mac if its_mac and len(its_mac) == MAC_SIZE else b""
 
 
 def _named(name: object) -> str:
     return printable(shortened(name if isinstance(name, str) else repr(name), _SHOWN))
 
 
-def newest(connection: sqlite3.Connection) -> tuple[int, bytes, int | None] | None:
+def newest(connection: Connection) -> tuple[int, bytes, int | None] | None:
     """Number, MAC and time of the newest note; None if there is none."""
-    if not queries.has_table(connection, "desk"):
+    if not connection.has_table("desk"):
         return None
-    found = connection.execute(f"{_ROWS} DESC LIMIT 1").fetchone()
+    found = next(_rows(connection, "ORDER BY number DESC LIMIT 1"), None)
     if found is None:
         return None
     number, record, mac = found
@@ -229,9 +237,8 @@ def newest(connection: sqlite3.Connection) -> tuple[int, bytes, int | None] | No
     return number, mac, unix_ms
 
 
-def macs_of(connection: sqlite3.Connection, number: int) -> list[bytes]:
+def macs_of(connection: Connection, number: int) -> list[bytes]:
     """The MAC of a note; empty if it is not in the log."""
-    if not queries.has_table(connection, "desk"):
+    if not connection.has_table("desk"):
         return []
-    query = _ROWS.replace("WHERE", "WHERE number = ? AND")
-    return [mac for _, _, mac in connection.execute(query, (number,))]
+    return [mac for _, _, mac in _rows(connection, "AND number = ?", number)]

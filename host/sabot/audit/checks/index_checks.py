@@ -8,7 +8,7 @@ from typing import Any
 from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.holes import MOST_ODD
-from sabot.log.derived import DAMAGED, LARGEST
+from sabot.log.found import DAMAGED, LARGEST
 from sabot.text import counted, printable, utc_time
 from sabot_protocol import events
 

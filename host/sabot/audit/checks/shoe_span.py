@@ -3,7 +3,7 @@
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import Finding
 from sabot.audit.play.play_checks import PlayChecks
-from sabot.log.derived import LARGEST
+from sabot.log.found import LARGEST
 from sabot_protocol import events
 
 _OF_ALL_SHOES = ("no_key", "wrong_key", "operator", "truncated", "rewritten")

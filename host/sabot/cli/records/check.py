@@ -10,7 +10,7 @@ import typer
 from sabot.audit import checkpoints as kept_elsewhere
 from sabot.audit.bundle import verify_bundle
 from sabot.audit.checks.findings import Finding, Note, Summary
-from sabot.audit.verify import VerifyOptions, verify_file
+from sabot.audit.verify import VerifyOptions, verify_log
 from sabot.cli import options
 from sabot.cli.key_files import default_keys, load_keys
 from sabot.cli.view import (
@@ -26,7 +26,8 @@ from sabot.desk.notes import UNIT
 from sabot.errors import DiskFull
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
-from sabot.log.store import Store
+from sabot.log.place import Place
+from sabot.log.store import Store, open_store
 from sabot.reports.terminal.rounds import plain
 from sabot.text import counted
 
@@ -65,11 +66,11 @@ def verify(
         kept=() if checkpoints is None else _checkpoints(checkpoints),
         shoe=shoe,
     )
-    with Store(db) as store:
+    with open_store(db) as store:
         total = sum(store.last_number(unit) for unit in store.units())
     with events_progress() as bar:
         task = bar.add_task("events", total=total)
-        findings, summary = verify_file(
+        findings, summary = verify_log(
             db, against, lambda done: bar.update(task, completed=min(done, total))
         )
     if shoe is not None and not summary.shoe_seen:
@@ -106,7 +107,7 @@ def checkpoints(
     event. `sabot verify --checkpoints FILE` compares the log with them. -o replaces a file only if
     it has checkpoints, and the log agrees with all of them; otherwise the exit code is 1.
     """
-    with Store(db) as store:
+    with open_store(db) as store:
         kept = list(kept_elsewhere.checkpoints_of(store))
         if out is not None and out.exists() and not out.is_dir():
             _check_replaceable(out, store)
@@ -132,7 +133,7 @@ def _check_replaceable(path: Path, store: Store) -> None:
     found = list(kept_elsewhere.contradictions(store, kept))
     with verdict(found):
         if found:
-            problems.print(plain(f"{path} was kept: {store.path} contradicts its checkpoints"))
+            problems.print(plain(f"{path} was kept: {store.place} contradicts its checkpoints"))
         for finding in found:
             console.print(plain(_line(finding, path)), soft_wrap=True)
 
@@ -186,7 +187,7 @@ def _print_json(findings: Sequence[Finding], summary: Summary) -> None:
     )
 
 
-def _line(each: Finding | Note, file: Path) -> str:
+def _line(each: Finding | Note, file: Path | Place) -> str:
     what = "note" if each.unit == UNIT else "event"
     where = f"{each.unit} {what} {each.event}" if each.event else each.unit or file
     note = "note: " if isinstance(each, Note) else ""

@@ -7,7 +7,7 @@ import typer
 
 from sabot.cli import options
 from sabot.cli.view import console
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.terminal.rounds import plain
 from sabot.text import counted
 
@@ -20,6 +20,6 @@ def copy(
 
     Copying the file in another way can leave out the newest events, which may be in a second file.
     """
-    with Store(db) as store:
+    with open_store(db) as store:
         events = store.copy(out)
     console.print(plain(f"{out}: {counted(events, 'event')}"), soft_wrap=True)

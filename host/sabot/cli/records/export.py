@@ -14,7 +14,7 @@ from sabot.cli.view import console, print_json, problems
 from sabot.errors import BundleUnusable
 from sabot.keys import signing
 from sabot.log.reveal import ShownGames
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.report import ReportInput, is_report, render
 from sabot.reports.terminal.rounds import plain
 from sabot.text import counted
@@ -67,7 +67,7 @@ def export(
     if (phh is None) != (hand is None):
         raise typer.BadParameter("--phh needs the betting: --phh FILE --hand HAND.json")
     time_zone = options.zone_of(zone)
-    with Store(db) as store:
+    with open_store(db) as store:
         store.check_unit(unit)
     private = load_private_key(key)
     known = for_unit(default_keys(keys), unit, keys)
@@ -78,7 +78,7 @@ def export(
             f"{html}: exists, and is not the report of {unit} shoe {shoe}; name another file with "
             "--html"
         )
-    with Store(db) as store, problems.status(plain(f"exporting {unit} shoe {shoe}")):
+    with open_store(db) as store, problems.status(plain(f"exporting {unit} shoe {shoe}")):
         excerpt = collect(
             store, unit, shoe, keys=known, still_open=still_open, exported_unix_ms=now_unix_ms
         )

@@ -10,7 +10,7 @@ from rich.table import Table
 from sabot.audit.table_names import Tables
 from sabot.cli import options
 from sabot.cli.view import Output, console, events_progress, print_objects, problems
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot.reports import table_time
 from sabot.reports.absences import absences_of
 from sabot.reports.incident import KINDS, Incident, Limits
@@ -51,7 +51,7 @@ def incidents(
     where = options.zone_of(zone)
     limits = Limits(long_round_s, long_reveal_s)
     wanted = Wanted(shoe, *options.span_of(from_, to, where), limits)
-    with Store(db) as store, events_progress() as bar:
+    with open_store(db) as store, events_progress() as bar:
         units = options.units_of(store, unit)
         tables = {name: Tables(store, name) for name in units}
         total = sum(map(store.last_number, units))

@@ -16,7 +16,7 @@ from sabot.cli.records.export import OperatorKey
 from sabot.cli.view import console, print_json, problems, verdict
 from sabot.errors import KeptByLaw
 from sabot.keys.signing import fingerprint
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.terminal.rounds import name_text, plain
 from sabot.text import counted, local_time
 
@@ -46,7 +46,7 @@ def prune(
     private = load_private_key(key)
     known = default_keys(keys)
     now_unix_ms = time.time_ns() // 1_000_000
-    with Store(db) as store:
+    with open_store(db) as store:
         keeping.check_keep_days(store, keep_days, now_unix_ms)
         units = options.units_of(store, unit)
         with problems.status(plain(f"checking the records to remove from {db}")):
@@ -98,7 +98,7 @@ def retention(
 
     `sabot prune` never removes younger records. Every minimum that was ever set stays in the log.
     """
-    with Store(db) as store:
+    with open_store(db) as store:
         if minimum_days is not None:
             now_unix_ms = time.time_ns() // 1_000_000
             keeping.set_minimum(store, minimum_days, now_unix_ms, lower=lower)

@@ -2,7 +2,7 @@
 
 from sabot.cli import options
 from sabot.cli.view import console, events_progress, problems
-from sabot.log.store import DAMAGED, Filter, Store
+from sabot.log.store import DAMAGED, Filter, open_store
 from sabot.text import counted
 
 
@@ -12,7 +12,7 @@ def rebuild(db: options.Db = options.DEFAULT_DB) -> None:
     The records themselves are not touched. Ctrl-C leaves the log as it was. A running
     `sabot log` waits meanwhile; new events stay on the shoe until it continues.
     """
-    with Store(db) as store:
+    with open_store(db) as store:
         with events_progress() as bar:
             task = bar.add_task("events", total=store.count())
             events = store.rebuild(lambda done: bar.update(task, completed=done))

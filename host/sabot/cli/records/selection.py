@@ -80,7 +80,7 @@ class Selection:
             if self.table not in known:
                 listed = ", ".join(sorted(known)) or "none"
                 raise DatabaseUnusable(
-                    f"{store.path}: has no table {self.table}; there are: {listed}"
+                    f"{store.place}: has no table {self.table}; there are: {listed}"
                 )
         return tables
 

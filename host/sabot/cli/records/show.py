@@ -24,7 +24,7 @@ from sabot.cli.view import (
 from sabot.errors import DatabaseUnusable
 from sabot.library import EVENT_KINDS, LogEvent
 from sabot.log.rounds import Dealt
-from sabot.log.store import Row, Store
+from sabot.log.store import Row, open_store
 from sabot.reports.event_words import words_of
 from sabot.reports.table_time import iso_of
 from sabot.reports.terminal.rounds import name_text, plain
@@ -79,7 +79,7 @@ def rounds(
             else:
                 left_out += 1
 
-    with Store(db) as store:
+    with open_store(db) as store:
         units = options.units_named(store, unit)
         chosen = Selection(units, shoe, round_, begin, end, moment, table, wanted)
         tables = chosen.tables(store)
@@ -148,7 +148,7 @@ def events(
     moment = options.moment_of(at, where)
     wanted = rounds_wanted(winner, natural, cards)
     damaged = _Damaged()
-    with Store(db) as store:
+    with open_store(db) as store:
         units = options.units_named(store, unit)
         chosen = Selection(units, shoe, round_, begin, end, moment, table, wanted, last)
         tables = chosen.tables(store)

@@ -7,7 +7,7 @@ from rich.table import Table
 from sabot.audit.context import kept_of_removed
 from sabot.cli import options
 from sabot.cli.view import Output, console, print_objects, problems
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.table_time import text_of
 from sabot.reports.terminal.rounds import name_text, plain
 from sabot.reports.units import UnitSummary, unit_of
@@ -29,7 +29,7 @@ def units(
     """
     how = options.output_of(as_json, as_csv)
     where = options.zone_of(zone)
-    with Store(db) as store, problems.status(plain(f"looking through {db}")):
+    with open_store(db) as store, problems.status(plain(f"looking through {db}")):
         found = [
             unit_of(name, store, kept_of_removed(store, name))
             for name in options.units_of(store, unit)

@@ -16,7 +16,7 @@ from sabot.errors import DatabaseUnusable
 from sabot.keys.chain_keys import Keys
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Dealt
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot.reports import table_time
 from sabot.reports.terminal.rounds import plain
 from sabot.sim import deck as decks
@@ -56,7 +56,7 @@ def run_floor(address: Address, db: Path | None, seed: int | None, pace: float) 
             _Table(ends.enter_context(_shoe(number, game, key_file)), game, seed, pace)
             for number, game in enumerate(_GAMES, 1)
         ]
-        store = ends.enter_context(Store(path, create=True))
+        store = ends.enter_context(open_store(path, create=True))
         passwords = _desk(store, key_file)
         by_unit = {table.shoe.unit: table for table in tables}
 

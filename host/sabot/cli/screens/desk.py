@@ -9,7 +9,7 @@ from sabot.cli.view import Output, print_objects, print_rows, problems
 from sabot.desk import tables
 from sabot.desk.notes import Note
 from sabot.errors import DeskMissing
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot.reports.table_time import iso_of, text_of
 from sabot.reports.terminal.rounds import name_text, plain
 
@@ -37,7 +37,7 @@ def desk(
             else:
                 yield note
 
-    with Store(db) as store:
+    with open_store(db) as store:
         if not tables.is_made(store):
             raise DeskMissing(
                 f"{db}: has no desk; `sabot users add NAME --role administrator` makes one"

@@ -23,7 +23,7 @@ from sabot.floor.rounds.index import RoundIndex
 from sabot.floor.rounds.proof import Prover
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot.reports.terminal.rounds import plain
 from sabot.web.app import make_app
 from sabot.web.server import Address, Server, address_of, certificate, is_this_machine
@@ -107,7 +107,11 @@ def serve(
         captures,
     )
     try:
-        with Store(db) as store, ctrl_c_and_term(), serving(store, address, tls, at_hand) as server:
+        with (
+            open_store(db) as store,
+            ctrl_c_and_term(),
+            serving(store, address, tls, at_hand) as server,
+        ):
             console.print(server.url, soft_wrap=True)
             while server.running:
                 time.sleep(_WAIT_S)

@@ -14,7 +14,7 @@ from sabot.desk.notes import CONSOLE
 from sabot.desk.roles import ROLES
 from sabot.errors import DeskRefused
 from sabot.keys.chain_keys import DEFAULT
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot.reports.table_time import iso_of, text_of
 from sabot.reports.terminal.rounds import name_text, plain
 
@@ -36,7 +36,7 @@ def list_(
 ) -> None:
     """List every user: name, role, since when, and whether closed."""
     where = options.zone_of(zone)
-    with Store(db) as store:
+    with open_store(db) as store:
         users = Desk(store).users()
     if as_json:
         objects = (
@@ -73,7 +73,7 @@ def add(
     The first user of a log is an administrator. With that one the log gets its desk, whose first
     key goes into the key file: `sabot verify --keys` checks with it who did what.
     """
-    with Store(db) as store:
+    with open_store(db) as store:
         if role == _ADMINISTRATOR and not tables.is_made(store):
             path = keys or DEFAULT
             Desk.make(store, path, name, _password(name))
@@ -92,7 +92,7 @@ def role(
     db: options.Db = options.DEFAULT_DB,
 ) -> None:
     """Give a user another role."""
-    with Store(db) as store:
+    with open_store(db) as store:
         Desk(store).change_role(name, role, by=CONSOLE)
     console.print(plain(f"{name}: is {role} now"), soft_wrap=True)
 
@@ -100,7 +100,7 @@ def role(
 @app.command()
 def password(name: Name, db: options.Db = options.DEFAULT_DB) -> None:
     """Set a user's password, asked for as by `sabot users add`; it ends the user's sessions."""
-    with Store(db) as store:
+    with open_store(db) as store:
         desk = Desk(store)
         desk.check_open(name)
         desk.set_password(name, _password(name), by=CONSOLE)
@@ -110,7 +110,7 @@ def password(name: Name, db: options.Db = options.DEFAULT_DB) -> None:
 @app.command()
 def close(name: Name, db: options.Db = options.DEFAULT_DB) -> None:
     """Let a user sign in no more, and end the user's sessions. The name stays taken."""
-    with Store(db) as store:
+    with open_store(db) as store:
         Desk(store).close_user(name, by=CONSOLE)
     console.print(plain(f"{name}: may no longer sign in"), soft_wrap=True)
 

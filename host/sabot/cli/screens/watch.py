@@ -7,7 +7,7 @@ import typer
 from sabot.cli import options
 from sabot.cli.view import console
 from sabot.floor.live import Floor
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 
 def watch(db: options.Db = options.DEFAULT_DB, zone: options.Zone = None) -> None:
@@ -20,5 +20,5 @@ def watch(db: options.Db = options.DEFAULT_DB, zone: options.Zone = None) -> Non
         raise typer.BadParameter("watch needs a terminal; `sabot tables` prints the tables once")
     from sabot.watch.app import WatchApp  # half a second, for which an error should not wait
 
-    with Store(db) as store, Floor(store) as floor:
+    with open_store(db) as store, Floor(store) as floor:
         WatchApp(floor, options.zone_of(zone)).run()

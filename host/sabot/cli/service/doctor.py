@@ -12,7 +12,8 @@ from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.several import Every, Reading, Shoes, shoes_of
 from sabot.cli.view import console, print_json, problems
 from sabot.errors import FINDINGS
-from sabot.log.store import Store
+from sabot.log.place import Place
+from sabot.log.store import open_store
 from sabot.release import build as releases
 from sabot.release.layout import build_of
 from sabot.reports.terminal.rounds import plain
@@ -28,10 +29,7 @@ def doctor(
         Path | None,
         typer.Option("--release", metavar="DIR", help="The release that it should run."),
     ] = None,
-    db: Annotated[
-        Path | None,
-        typer.Option("--db", help="Its log, which shows how many cards it did not read."),
-    ] = None,
+    db: options.ItsDb = None,
     commands: options.CommandKeyFile = None,
     as_json: options.Json = False,
 ) -> None:
@@ -57,14 +55,14 @@ def doctor(
 
 
 def _expected(
-    answers: doctors.ShoeAnswers, built: releases.Release | None, db: Path | None
+    answers: doctors.ShoeAnswers, built: releases.Release | None, db: Place | None
 ) -> doctors.Expectations:
     expected = doctors.Expectations()
     if built is not None:
         version = Manifest(built.manifest).version
         expected = doctors.Expectations(version, build_of(built.files))
     if db is not None:
-        with Store(db) as store:
+        with open_store(db) as store:
             rate = unit_of(answers.unit, store).faults_per_10000
         expected = doctors.Expectations(expected.version, expected.build, rate)
     return expected

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from pathlib import Path
 
 from sabot.audit import spans as audit_spans
 from sabot.audit.spans import Span, spans_of
@@ -23,9 +22,9 @@ from sabot.floor.rounds.index_tables import FoundIncident, FoundRound, IndexTabl
 from sabot.floor.rounds.index_units import IndexedUnit, UnitState, join_spans, read_unit
 from sabot.floor.rounds.indexed_round import IndexedRound
 from sabot.floor.rounds.search import Query
-from sabot.log.follow import Follower
+from sabot.log.place import Place
 from sabot.log.reveal import hidden_round
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 
 _POLL_S = 0.25
 _FEW_RECORDS = 50_000  # are read in less time than processes take to start
@@ -56,7 +55,7 @@ class RoundIndex:
     def __init__(self, store: Store, *, now_s: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._now_s = now_s
-        self._follower = Follower(store.path)
+        self._follower = store.follower()
         self._found = IndexTables()
         self._games = Games(store)
         self._units: dict[str, IndexedUnit] = {}
@@ -223,7 +222,7 @@ class RoundIndex:
             self._note(min(done, total), total)
 
         with workers(len(tasks), progress, beside_service=True) as pool:
-            submitted = pool.submit(_work, [(self._store.path, *task) for task in tasks])
+            submitted = pool.submit(_work, [(self._store.place, *task) for task in tasks])
             of: dict[Future[_Read], tuple[str, Span | None]] = dict(
                 zip(submitted, tasks, strict=True)
             )
@@ -268,16 +267,16 @@ def _read(
     return read_span(store, unit, span, games, count)
 
 
-_OPENED: dict[Path, tuple[Store, Games]] = {}
+_OPENED: dict[Place, tuple[Store, Games]] = {}
 """In a process that helps."""
 
 
-def _work(path: Path, unit: str, span: Span | None) -> _Read:
+def _work(place: Place, unit: str, span: Span | None) -> _Read:
     """Read a span of a unit, or all of it, in a process of `audit.workers`."""
-    if path not in _OPENED:
-        store = Store(path)
-        _OPENED[path] = store, Games(store)
-    return _read(_OPENED[path][0], unit, span, _OPENED[path][1], count_here)
+    if place not in _OPENED:
+        store = open_store(place)
+        _OPENED[place] = store, Games(store)
+    return _read(_OPENED[place][0], unit, span, _OPENED[place][1], count_here)
 
 
 class _Reading:

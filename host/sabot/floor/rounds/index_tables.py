@@ -8,7 +8,7 @@ from typing import Any
 
 from sabot.floor.rounds.indexed_round import IndexedRound
 from sabot.floor.rounds.search import ANY, Query
-from sabot.log.derived import LARGEST
+from sabot.log.found import LARGEST
 from sabot.reports.incident import Incident
 
 _TABLES = f"""

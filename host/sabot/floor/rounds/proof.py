@@ -20,7 +20,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.link.events import BootEvent, Event, SealedCardEvent, SealEvent, UnsealedEvent
 from sabot.link.seals import key_fits
 from sabot.link.wire import WireError, parse_event
-from sabot.log.derived import LARGEST
+from sabot.log.found import LARGEST
 from sabot.log.store import Filter, Store
 from sabot.text import counted
 

@@ -14,7 +14,7 @@ from sabot.errors import SabotError
 from sabot.floor.rounds import proof
 from sabot.floor.rounds.round_view import RoundView, Sources
 from sabot.keys import signing
-from sabot.log.derived import LARGEST
+from sabot.log.found import LARGEST
 from sabot.log.reveal import hidden_round
 from sabot.reports.html import page as whole_page
 from sabot.reports.incident import Incident

@@ -21,7 +21,7 @@ from sabot.errors import SabotError
 from sabot.link.client import Client
 from sabot.link.messages import HealthCommand, NextPassCommand, ReadPassCommand, StatusCommand
 from sabot.link.ports import Port
-from sabot.log.store import Store
+from sabot.log.store import Store, open_store
 from sabot.sim import disturbed, pulls, waveform
 from sabot.sim.process import SimulatedShoe
 from sabot_firmware.cards.reader import Reader
@@ -201,7 +201,7 @@ def line_shoe(folder: Path, document: bytes, random: Any) -> Iterator[LineShoe]:
     """A new unit with a log in `folder`."""
     with SimulatedShoe("SIM-T", game=document, flash_speed_permille=0) as simulated:
         simulated.power_on()
-        with Port(simulated.port) as port, Store(folder / "log.sqlite", create=True) as store:
+        with Port(simulated.port) as port, open_store(folder / "log.sqlite", create=True) as store:
             yield LineShoe(simulated, port, store, document, random)
 
 

@@ -14,12 +14,12 @@ import pytest
 from host.tests.support.helpers import TEST_KEY, FirmwareLog, new_log, stored
 from sabot.audit.checkpoints import Checkpoint, checkpoints_of, contradictions
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import VerifyOptions, verify, verify_file
+from sabot.audit.verify import VerifyOptions, verify, verify_log
 from sabot.desk.alerts import Alert
 from sabot.desk.desk import Desk
 from sabot.keys import chain_keys
 from sabot.keys.chain_keys import Keys
-from sabot.log.store import Store
+from sabot.log.store import open_store
 from sabot_protocol.chain import chain_id
 
 PASSWORD, OTHER = "four words of hers", "four other words"
@@ -48,9 +48,9 @@ def kinds(path: Path, *, keys: bool = True, kept: tuple[Checkpoint, ...] = ()) -
     same."""
     loaded = Keys.load(path.with_name("keys")) if keys else None
     options = VerifyOptions(keys=loaded, kept=kept)
-    with Store(path) as store:
+    with open_store(path) as store:
         found = list(verify(store, Summary(), options))
-    assert verify_file(path, options)[0] == found
+    assert verify_log(path, options)[0] == found
     return [f"{each.kind} {each.event}" for each in found if each.unit == "@desk"]
 
 
@@ -69,7 +69,7 @@ def test_a_log_without_a_desk_has_none_and_a_note_if_there_is_a_key_of_one(path:
     sql(path, *(f"DELETE FROM {table}" for table in ("desk", "desk_key", "users", "sessions")))
     assert kinds(path) == []
     keys = Keys.load(path.with_name("keys"))
-    _, summary = verify_file(path, VerifyOptions(keys=keys))
+    _, summary = verify_log(path, VerifyOptions(keys=keys))
     assert [each.kind for each in summary.notes if each.unit == "@desk"] == ["no_desk"]
 
 
@@ -121,7 +121,7 @@ def test_a_change_is_found(path: Path, what: str) -> None:
 
 
 def test_a_session_that_was_ended_cannot_be_put_back(path: Path, tmp_path: Path) -> None:
-    with Store(path) as store:
+    with open_store(path) as store:
         desk = Desk(store)
         token = desk.sign_in("bob", OTHER, origin="")
         with closing(sqlite3.connect(path)) as connection:
@@ -142,7 +142,7 @@ def test_two_notes_that_were_swapped_are_found(path: Path) -> None:
 def test_the_notes_of_a_desk_of_another_key_are_found(path: Path, tmp_path: Path) -> None:
     """A person without the first key makes a whole desk."""
     sql(path, *(f"DELETE FROM {table}" for table in ("desk", "desk_key", "users", "sessions")))
-    with Store(path) as store:
+    with open_store(path) as store:
         Desk.make(store, tmp_path / "others", "ada", PASSWORD)
     assert {"changed 1", "truncated 3"} <= set(kinds(path))
 
@@ -157,7 +157,7 @@ def test_the_right_key_of_several_is_chosen(path: Path, tmp_path: Path) -> None:
 
 def test_checkpoints_show_that_an_older_desk_was_put_back(path: Path, tmp_path: Path) -> None:
     """Whole and with its own secret, so that the chain alone cannot show it; or removed."""
-    with Store(path) as store:
+    with open_store(path) as store:
         store.copy(tmp_path / "older")
         Desk(store).acknowledge(ALERT.id, "and again", by="ada")
         kept = tuple(checkpoints_of(store))
@@ -169,7 +169,7 @@ def test_checkpoints_show_that_an_older_desk_was_put_back(path: Path, tmp_path: 
         *(f"INSERT INTO main.{table} SELECT * FROM older.{table}" for table in tables))  # fmt: skip
     assert kinds(path) == []
     assert kinds(path, kept=kept) == ["truncated 10"]
-    with Store(path) as store:
+    with open_store(path) as store:
         assert [each.kind for each in contradictions(store, kept)] == ["truncated"]
         Desk(store).acknowledge(ALERT.id, "another", by="ada")
         assert [each.kind for each in contradictions(store, kept)] == ["rewritten"]
@@ -212,10 +212,10 @@ def test_these_tests_find_a_check_that_is_left_out(
     missed = []
     for what in CHANGES:
         copy = path.with_name("copy")
-        with Store(path) as store:
+        with open_store(path) as store:
             store.copy(copy)
         sql(copy, CHANGES[what][0].replace("5 FROM users", "5 FROM users WHERE name = 'bob'"))
-        with Store(copy) as store:
+        with open_store(copy) as store:
             options = VerifyOptions(keys=Keys.load(path.with_name("keys")))
             found = [each for each in verify(store, Summary(), options) if each.unit != "U1"]
         missed += [] if found else [what]

@@ -19,7 +19,7 @@ from sabot.audit.tombstone import RemovedShoe, Tombstone, TombstoneUnusable
 from sabot.audit.verify import VerifyOptions, verify
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import public_of
-from sabot.log.store import Store
+from sabot.log.store import open_store
 
 OPERATOR = Ed25519PrivateKey.from_private_bytes(b"operator" * 4)
 THIEF = Ed25519PrivateKey.from_private_bytes(b"somebody" * 4)
@@ -56,7 +56,7 @@ class PrunedLog:
             "context": [tombstone.ContextRecord(1, b"", *self.log.records[0][1:])],
         }  # fmt: skip
         private = changed.pop("private", OPERATOR)
-        with Store(self.path) as store:
+        with open_store(self.path) as store:
             store.prune("U1", first, last, tombstone.make(private, **given | changed))
 
     def found(self, operator: bytes | None = public_of(OPERATOR)) -> list[tuple[int, str]]:
@@ -67,7 +67,7 @@ class PrunedLog:
         """All findings."""
         keys = Keys()
         keys.put("U1", self.log.first_key)
-        with Store(self.path) as store:
+        with open_store(self.path) as store:
             return list(verify(store, Summary(), VerifyOptions(keys=keys, operator=operator)))
 
 
@@ -133,7 +133,7 @@ def test_other_shoes_of_cards_than_those_removed_are_found(
 def test_the_minimum_that_was_in_force_is_held(
     pruned: PrunedLog, days: int, found: list[tuple[int, str]]
 ) -> None:
-    with Store(pruned.path) as store:
+    with open_store(pruned.path) as store:
         retention.set_minimum(store, days, START_UNIX_MS, lower=False)
         retention.set_minimum(store, 9, START_UNIX_MS + 101 * DAY_MS, lower=True)  # afterwards
     pruned.remove(1, pruned.loaded(2) - 1)
@@ -142,7 +142,7 @@ def test_the_minimum_that_was_in_force_is_held(
 
 def test_a_minimum_set_after_the_removal_does_not_matter(pruned: PrunedLog) -> None:
     pruned.remove(1, pruned.loaded(2) - 1)
-    with Store(pruned.path) as store:
+    with open_store(pruned.path) as store:
         retention.set_minimum(store, 2000, START_UNIX_MS + 101 * DAY_MS, lower=False)
     assert pruned.found() == []
 
@@ -158,7 +158,7 @@ def test_records_younger_than_the_tombstone_says_are_found(
 
 
 def test_a_minimum_that_cannot_be_read_is_found(pruned: PrunedLog) -> None:
-    with Store(pruned.path) as store:
+    with open_store(pruned.path) as store:
         store.change_fact("retention", lambda _: "[5")
     assert pruned.found() == [(0, "file")]
 
@@ -180,7 +180,7 @@ def test_a_tombstone_that_no_log_can_have_is_not_usable(
     pruned: PrunedLog, changed: dict[str, Any]
 ) -> None:
     pruned.remove(1, pruned.loaded(2) - 1, **changed)
-    with Store(pruned.path) as store, pytest.raises(TombstoneUnusable, match="wrong fields"):
+    with open_store(pruned.path) as store, pytest.raises(TombstoneUnusable, match="wrong fields"):
         Tombstone.parse(store.tombstones("U1")[0])
     assert pruned.found() == [(1, "tombstone")]
     done = run(pruned.path.parent, "retention", "--db", str(pruned.path))

@@ -1,21 +1,13 @@
 """The table `events` of a log: an index derived from its records, to find them quickly."""
 
-import sqlite3
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from itertools import islice
-from typing import NamedTuple
 
 from sabot.link import wire
-from sabot.link.events import Event
+from sabot.log.found import DAMAGED, LARGEST, Filter, Row, selects
+from sabot.log.sqlite.log_file import LogConnection
 from sabot_protocol.events import MAC_SIZE, MAX_SIZE
-
-DAMAGED = "damaged"
-"""`Row.kind` of a record that cannot be read as an event."""
-
-LARGEST = (1 << 63) - 1
-"""Largest integer in a column. SQLite sorts text, which only a forger puts there, after these."""
 
 _MOST_SORTED = 20_000  # events, in a tenth of a second
 
@@ -34,55 +26,8 @@ Derived = tuple[int, int, str, int | None, int, int]
 """A row of `events`: id of the unit, number, kind, time, shoe and round."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Selects events; None means any. Times are UTC milliseconds, from (included) to (not); `first`
-    and `last` are numbers of events."""
-
-    unit: str | None = None
-    shoe: int | None = None
-    round: int | None = None
-    kinds: Sequence[str] | None = None
-    from_unix_ms: int | None = None
-    to_unix_ms: int | None = None
-    first: int | None = None
-    last: int | None = None
-    newest_first: bool = False
-    """The events of each unit in the other order."""
-
-    def in_columns(self) -> "Filter":
-        """The same filter for the columns of `events`, which have LARGEST for larger numbers."""
-        names = ("shoe", "round", "from_unix_ms", "to_unix_ms", "first", "last")
-        values = {name: getattr(self, name) for name in names}
-        return replace(self, **{n: min(v, LARGEST) for n, v in values.items() if v is not None})
-
-
-class Row(NamedTuple):
-    """An event as stored. `data` is what the shoe wrote and `mac` what it sent with it; kind,
-    time, shoe and round are copied from `data`.
-
-    For a record that cannot be read the kind is `damaged`, the time None, and shoe and round are
-    those of the event before it, so that a search there finds it. One that is larger than any event
-    is not read at all: its data are zeros.
-    """
-
-    unit: str
-    number: int
-    kind: str
-    unix_ms: int | None
-    shoe: int
-    round: int
-    received_unix_ms: int
-    data: bytes
-    mac: bytes
-
-    def event(self) -> Event:
-        """The event in `data`. Raises wire.WireError if the bytes were changed."""
-        return wire.parse_event(self.data)
-
-
 def underived(
-    connection: sqlite3.Connection, unit_id: int
+    connection: LogConnection, unit_id: int
 ) -> Generator[tuple[Derived, int, bytes, bytes]]:
     """Yield the records of a unit that `events` does not have yet, in order: the row derived from
     each, when it was received, the record and its MAC.
@@ -109,7 +54,7 @@ def underived(
 
 
 def underived_rows(
-    connection: sqlite3.Connection, unit_id: int, unit: str, wanted: Filter
+    connection: LogConnection, unit_id: int, unit: str, wanted: Filter
 ) -> Iterator[Row]:
     """Yield the rows that a filter selects of those that are not in `events` yet, in order."""
     for derived, received, data, mac in underived(connection, unit_id):
@@ -119,7 +64,7 @@ def underived_rows(
             yield row
 
 
-def derive(connection: sqlite3.Connection, unit_id: int, most: int) -> int:
+def derive(connection: LogConnection, unit_id: int, most: int) -> int:
     """Make rows in `events` for the next records of a unit, at most `most`. Return how many."""
     with closing(underived(connection, unit_id)) as rows:
         made = [derived for derived, *_ in islice(rows, most)]
@@ -128,7 +73,7 @@ def derive(connection: sqlite3.Connection, unit_id: int, most: int) -> int:
 
 
 def derived_rows(
-    connection: sqlite3.Connection, unit_id: int, unit: str, wanted: Filter
+    connection: LogConnection, unit_id: int, unit: str, wanted: Filter
 ) -> Iterator[Row]:
     """The rows of `events` that a filter selects, in order, a few in memory at a time."""
     by_time = _is_short(connection, unit_id, wanted)
@@ -174,7 +119,7 @@ def query_of(wanted: Filter, unit_id: int, *, by_time: bool = False) -> tuple[st
     return query + f" ORDER BY e.number{' DESC' if wanted.newest_first else ''}", parameters
 
 
-def _is_short(connection: sqlite3.Connection, unit_id: int, wanted: Filter) -> bool:
+def _is_short(connection: LogConnection, unit_id: int, wanted: Filter) -> bool:
     """Whether the time span of a filter has so few events that sorting them is quick."""
     if wanted.from_unix_ms is None and wanted.to_unix_ms is None:
         return False
@@ -186,22 +131,3 @@ def _is_short(connection: sqlite3.Connection, unit_id: int, wanted: Filter) -> b
     end = LARGEST if wanted.to_unix_ms is None else wanted.to_unix_ms
     (count,) = connection.execute(query, (unit_id, begin, end, _MOST_SORTED + 1)).fetchone()
     return int(count) <= _MOST_SORTED
-
-
-def selects(wanted: Filter, row: Row) -> bool:
-    """Whether a filter selects a row that is not in `events` yet."""
-    if wanted.shoe not in (None, row.shoe) or wanted.round not in (None, row.round):
-        return False
-    if wanted.kinds is not None and row.kind not in wanted.kinds:
-        return False
-    if wanted.first is not None and row.number < wanted.first:
-        return False
-    if wanted.last is not None and row.number > wanted.last:
-        return False
-    if wanted.from_unix_ms is None and wanted.to_unix_ms is None:
-        return True
-    return (
-        row.unix_ms is not None
-        and (wanted.from_unix_ms is None or row.unix_ms >= wanted.from_unix_ms)
-        and (wanted.to_unix_ms is None or row.unix_ms < wanted.to_unix_ms)
-    )

@@ -5,9 +5,9 @@ times of two events is not true of those between them. So a time span becomes th
 first to the last that lie within it, and the reader looks at each of these.
 """
 
-import sqlite3
-
-from sabot.log.derived import LARGEST, Derived, underived
+from sabot.log.found import LARGEST
+from sabot.log.sqlite.derived import Derived, underived
+from sabot.log.sqlite.log_file import LogConnection
 
 _BEGIN = "betting_open"
 # What is no number, which only a forger puts there, is larger than every number.
@@ -15,14 +15,14 @@ _NUMBERS = f" AND unix_ms <= {LARGEST} AND number <= {LARGEST}"
 _COLUMNS = "SELECT unit, number, kind, unix_ms, shoe, round FROM events"
 
 
-def place_at(connection: sqlite3.Connection, unit_id: int, unix_ms: int) -> tuple[int, int] | None:
+def place_at(connection: LogConnection, unit_id: int, unix_ms: int) -> tuple[int, int] | None:
     """The shoe of cards and the round of the last event at or before a time."""
     found = _last_before(connection, unit_id, unix_ms + 1)
     return None if found is None else found[4:]
 
 
 def rounds_within(
-    connection: sqlite3.Connection, unit_id: int, begin: int | None, end: int | None
+    connection: LogConnection, unit_id: int, begin: int | None, end: int | None
 ) -> tuple[int, int | None] | None:
     """First and last event of the rounds of which a part may lie within a time span; the last is
     None for the end of the log."""
@@ -44,7 +44,7 @@ def rounds_within(
     return _begin_of(connection, unit_id, min(known)), _end_of(connection, unit_id, max(known))
 
 
-def _last_before(connection: sqlite3.Connection, unit_id: int, unix_ms: int) -> Derived | None:
+def _last_before(connection: LogConnection, unit_id: int, unix_ms: int) -> Derived | None:
     query = (
         f"{_COLUMNS} INDEXED BY events_by_time WHERE unit = ? AND unix_ms < ?{_NUMBERS}"
         " ORDER BY unix_ms DESC, number DESC LIMIT 1"
@@ -55,7 +55,7 @@ def _last_before(connection: sqlite3.Connection, unit_id: int, unix_ms: int) -> 
     return max(found, key=lambda each: (each[3], each[1]), default=None)
 
 
-def _first_from(connection: sqlite3.Connection, unit_id: int, unix_ms: int) -> Derived | None:
+def _first_from(connection: LogConnection, unit_id: int, unix_ms: int) -> Derived | None:
     query = (
         f"{_COLUMNS} INDEXED BY events_by_time WHERE unit = ? AND unix_ms >= ?{_NUMBERS}"
         " ORDER BY unix_ms, number LIMIT 1"
@@ -66,7 +66,7 @@ def _first_from(connection: sqlite3.Connection, unit_id: int, unix_ms: int) -> D
     return min(found, key=lambda each: (each[3], each[1]), default=None)
 
 
-def _begin_of(connection: sqlite3.Connection, unit_id: int, number: int) -> int:
+def _begin_of(connection: LogConnection, unit_id: int, number: int) -> int:
     """The event that opened the round in which event `number` is, or `number` itself."""
     query = (
         "SELECT number FROM events NOT INDEXED WHERE unit = ? AND number <= ? AND kind = ?"
@@ -76,7 +76,7 @@ def _begin_of(connection: sqlite3.Connection, unit_id: int, number: int) -> int:
     return number if found is None else int(found[0])
 
 
-def _end_of(connection: sqlite3.Connection, unit_id: int, number: int) -> int | None:
+def _end_of(connection: LogConnection, unit_id: int, number: int) -> int | None:
     """The last event before the round after the one in which event `number` is: until then that
     round may be called a misdeal. None if no other follows in `events`."""
     query = (

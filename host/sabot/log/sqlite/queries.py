@@ -1,12 +1,12 @@
 """What other parts of a log ask of its tables, in one place each."""
 
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from sabot.errors import DatabaseUnusable
-from sabot.log.derived import LARGEST, underived
-from sabot.log.log_file import WHEN_DAMAGED
+from sabot.errors import WHEN_DAMAGED, DatabaseUnusable
+from sabot.log.found import LARGEST
+from sabot.log.sqlite.derived import underived
+from sabot.log.sqlite.log_file import LogConnection
 from sabot.text import counted
 from sabot_protocol.frame import MAX_PAYLOAD
 
@@ -19,19 +19,13 @@ _NEWEST = (
 )
 
 
-def has_table(connection: sqlite3.Connection, name: str) -> bool:
-    """Whether the log has the table: one of an older version may not have it."""
-    query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
-    return connection.execute(query, (name,)).fetchone() is not None
-
-
-def fact(connection: sqlite3.Connection, name: str) -> str | None:
+def fact(connection: LogConnection, name: str) -> str | None:
     """A value of the table `about`."""
     found = connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
     return None if found is None else found[0]
 
 
-def units(path: Path, connection: sqlite3.Connection) -> dict[str, int]:
+def units(path: Path, connection: LogConnection) -> dict[str, int]:
     """The id of every unit by its name, sorted by name.
 
     Raises DatabaseUnusable if a name is not text or too long, or if two units have the same one: a
@@ -53,7 +47,7 @@ def units(path: Path, connection: sqlite3.Connection) -> dict[str, int]:
     raise DatabaseUnusable(f"{path}: {wrong}; {WHEN_DAMAGED}")
 
 
-def unit_id(path: Path, connection: sqlite3.Connection, unit: str) -> int | None:
+def unit_id(path: Path, connection: LogConnection, unit: str) -> int | None:
     """The id of a unit; None if the log does not have it. Raises DatabaseUnusable if two units have
     this name."""
     found = connection.execute("SELECT id FROM units NOT INDEXED WHERE unit = ?", (unit,))
@@ -63,12 +57,12 @@ def unit_id(path: Path, connection: sqlite3.Connection, unit: str) -> int | None
     return ids[0] if ids else None
 
 
-def newest(connection: sqlite3.Connection, unit_id: int) -> int:
+def newest(connection: LogConnection, unit_id: int) -> int:
     """The last number of a unit, including pruned events; 0 if there is none."""
     return int(connection.execute(_NEWEST, (unit_id,)).fetchone()[0])
 
 
-def first_from(connection: sqlite3.Connection, unit_id: int | None, number: int) -> int | None:
+def first_from(connection: LogConnection, unit_id: int | None, number: int) -> int | None:
     """The first number of a unit's records from `number` on; None without any, or if a forger
     put something else there."""
     query = "SELECT number FROM records WHERE unit = ? AND number >= ? ORDER BY number LIMIT 1"
@@ -84,7 +78,7 @@ def limits(first: int | None, last: int | None) -> tuple[str, list[int]]:
     return "".join(f" AND {each}" for each, _ in given), [value for _, value in given]
 
 
-def counts(connection: sqlite3.Connection, unit_id: int | None, kinds: Sequence[str]) -> list[int]:
+def counts(connection: LogConnection, unit_id: int | None, kinds: Sequence[str]) -> list[int]:
     """How many events of each kind a unit has."""
     if unit_id is None:
         return [0] * len(kinds)
@@ -97,7 +91,7 @@ def counts(connection: sqlite3.Connection, unit_id: int | None, kinds: Sequence[
     return found
 
 
-def last_received(connection: sqlite3.Connection, unit_id: int | None) -> int | None:
+def last_received(connection: LogConnection, unit_id: int | None) -> int | None:
     """When the newest record of a unit was received; None if it has none, or if a forger put
     something else than a number there."""
     query = (
@@ -108,7 +102,7 @@ def last_received(connection: sqlite3.Connection, unit_id: int | None) -> int | 
     return found[0] if found is not None and type(found[0]) is int else None
 
 
-def pruned_within(connection: sqlite3.Connection, unit_id: int, first: int, last: int) -> bool:
+def pruned_within(connection: LogConnection, unit_id: int, first: int, last: int) -> bool:
     query = (
         "SELECT last FROM tombstones WHERE unit = ? AND first <= ? AND typeof(last) = 'integer'"
         " ORDER BY first DESC LIMIT 1"

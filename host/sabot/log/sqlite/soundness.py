@@ -6,10 +6,10 @@ chain protects.
 """
 
 import hashlib
-import sqlite3
 from collections.abc import Iterator
 
-from sabot.log.presence import RIGHT_ROW
+from sabot.log.sqlite.log_file import LogConnection
+from sabot.log.sqlite.presence_table import RIGHT_ROW
 from sabot.text import counted, printable
 from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE, MAX_SIZE
@@ -44,7 +44,7 @@ _TYPES = {
 }
 
 
-def faults(connection: sqlite3.Connection) -> Iterator[str]:
+def faults(connection: LogConnection) -> Iterator[str]:
     """Yield, for people, every fault of a file that has the tables of a log: what SQLite finds,
     values of the wrong type or size, rows of units that the log does not name, and units without
     records."""
@@ -75,7 +75,7 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
             yield f"the log names a unit {unit}, of which it has no records"
 
 
-def _stray(connection: sqlite3.Connection, table: str, units: set[int]) -> object:
+def _stray(connection: LogConnection, table: str, units: set[int]) -> object:
     """The first unit in a table that is none of `units`; None if there is none."""
     query = f"SELECT unit FROM {table} WHERE unit > ? ORDER BY unit LIMIT 1"
     found = connection.execute(f"SELECT min(unit) FROM {table}").fetchone()

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from sabot.errors import DatabaseUnusable, DiskFull
-from sabot.log.same_file import FileState, replaced, state_of
+from sabot.errors import WHEN_DAMAGED, DatabaseLocked, DatabaseUnusable, DiskFull
+from sabot.log.sqlite.same_file import FileState, replaced, state_of
 from sabot.retry import retried
 from sabot.text import printable
 
@@ -31,17 +31,21 @@ _MAGIC = b"SQLite format 3\0"
 LOGGING = "rwc"
 """The mode of a program that logs: it may make the file."""
 
-WHEN_DAMAGED = "keep it, and log to another file with --db: the shoe sends what it still holds"
-"""What to do with a log that cannot be trusted or read, for messages."""
-
-
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What a damaged file raises. Python cannot even make the error if SQLite's message names something
 that is not UTF-8."""
 
 
-class DatabaseLocked(DatabaseUnusable):
-    """Another program has kept the database locked for too long."""
+class LogConnection(sqlite3.Connection):
+    """What sabot/log/sql.py says of a connection."""
+
+    def has_table(self, name: str) -> bool:
+        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
+        return self.execute(query, (name,)).fetchone() is not None
+
+    def bounded(self, column: str, kind: str, most: int = 8) -> str:
+        fits = "" if kind == "integer" else f" AND length({column}) <= {most}"
+        return f"CASE WHEN typeof({column}) = '{kind}'{fits} THEN {column} END"
 
 
 class Writer:
@@ -62,7 +66,7 @@ class Writer:
         self._ahead_path = path.with_name(path.name + "-wal")
         self._mode = mode
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
+        self._connection: LogConnection | None = None
         self._watched = False
         self._ahead = False  # whether the write-ahead log may have more than the database
         self._state: FileState | None = None
@@ -71,7 +75,7 @@ class Writer:
         self._version: int | None = None  # PRAGMA data_version when the write-ahead log was emptied
         self._empty_at_s = 0.0  # not before
 
-    def __enter__(self) -> sqlite3.Connection:
+    def __enter__(self) -> LogConnection:
         self._lock.acquire()
         try:
             self._look()
@@ -207,9 +211,10 @@ class Writer:
                 os.close(self._logs)
                 self._logs = None
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> LogConnection:
         self._connection = connect(self._path, self._mode)
         self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.execute("PRAGMA secure_delete=ON")  # what is removed or replaced is gone
         self._connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # of a new file
         if self._mode != LOGGING:  # the last of several programs moves all pages when it ends
             self._connection.execute("PRAGMA wal_autocheckpoint=0")
@@ -237,7 +242,7 @@ class Writer:
             self._lock.release()
 
 
-def _begin_between(connection: sqlite3.Connection) -> None:
+def _begin_between(connection: LogConnection) -> None:
     """Begin a transaction between those of a program that logs. SQLite itself waits longer and
     longer, 0.1 s in the end, and then mostly comes while that program writes the next event."""
     give_up_s = time.monotonic() + BUSY_TIMEOUT_S
@@ -256,11 +261,11 @@ def _begin_between(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA busy_timeout={int(1000 * BUSY_TIMEOUT_S)}")
 
 
-def _one(connection: sqlite3.Connection, pragma: str) -> int:
+def _one(connection: LogConnection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 
-def _emptied(connection: sqlite3.Connection) -> bool:
+def _emptied(connection: LogConnection) -> bool:
     """Move all pages to the database and empty the write-ahead log; false if a reader needs it, for
     which no one waits."""
     waits_ms = _one(connection, "busy_timeout")
@@ -314,7 +319,7 @@ _CANNOT_GROW = (
 )  # fmt: skip
 
 
-def snapshot(path: Path, mode: str) -> sqlite3.Connection:
+def snapshot(path: Path, mode: str) -> LogConnection:
     """Open a connection that sees the log as it is now, whatever is written meanwhile.
 
     A reader that comes while another program repairs or removes the write-ahead log of a killed one
@@ -344,12 +349,15 @@ def reading_mode(path: Path) -> str:
     return "ro&immutable=1" if archived else "ro"
 
 
-def connect(path: Path, mode: str) -> sqlite3.Connection:
+def connect(path: Path, mode: str) -> LogConnection:
     """Open a connection that begins no transaction by itself. `mode` is SQLite's: ro, rw or rwc."""
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         f"{path.resolve().as_uri()}?mode={mode}",
         uri=True,
         timeout=BUSY_TIMEOUT_S,
         isolation_level=None,
         check_same_thread=False,
+        factory=LogConnection,
     )
+    assert isinstance(connection, LogConnection)
+    return connection

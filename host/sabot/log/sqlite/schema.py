@@ -6,14 +6,13 @@ schema differs in anything from what `create` makes is not read.
 """
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sabot.errors import DatabaseUnusable
-from sabot.log.log_file import FORMAT, WHEN_DAMAGED
+from sabot.errors import WHEN_DAMAGED, DatabaseUnusable
+from sabot.log.sqlite.log_file import FORMAT, LogConnection
 from sabot.text import printable
 
 VERSION = 4
@@ -84,7 +83,7 @@ class _Entry:
         return self.table == "events" and self.kind in ("table", "index")
 
 
-def create(connection: sqlite3.Connection) -> None:
+def create(connection: LogConnection) -> None:
     """Make the tables of a log."""
     for statement in (*_TABLES_OF_2, *_ADDED_IN_3, *_ADDED_IN_4, EVENTS_TABLE, *EVENTS_INDEXES):
         connection.execute(statement)
@@ -92,7 +91,7 @@ def create(connection: sqlite3.Connection) -> None:
     connection.executemany("INSERT INTO about VALUES (?, ?)", about)
 
 
-def convert(connection: sqlite3.Connection, version: int, newest: Mapping[str, int]) -> None:
+def convert(connection: LogConnection, version: int, newest: Mapping[str, int]) -> None:
     """Make a log of an older version one of this version. `newest` are the numbers of the newest
     events, by unit."""
     facts = [("version", str(VERSION))]
@@ -103,7 +102,7 @@ def convert(connection: sqlite3.Connection, version: int, newest: Mapping[str, i
     connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", facts)
 
 
-def before_games(connection: sqlite3.Connection, unit: str) -> int:
+def before_games(connection: LogConnection, unit: str) -> int:
     """The number of the event up to which the log may lack game documents of `unit`; 0 if it must
     have all."""
     found = connection.execute(
@@ -119,12 +118,12 @@ def before_games(connection: sqlite3.Connection, unit: str) -> int:
     return 0
 
 
-def is_empty(connection: sqlite3.Connection) -> bool:
+def is_empty(connection: LogConnection) -> bool:
     """Whether the database has nothing in it, not even a table of another program."""
     return connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None
 
 
-def check(path: Path, connection: sqlite3.Connection, *, lists: bool = True) -> int:
+def check(path: Path, connection: LogConnection, *, lists: bool = True) -> int:
     """Raise DatabaseUnusable unless the database at `path` is a log with exactly the tables and
     indexes of its version. Without `lists`, those that `sabot rebuild` makes may differ. Return the
     version.
@@ -158,7 +157,7 @@ def check(path: Path, connection: sqlite3.Connection, *, lists: bool = True) -> 
     )
 
 
-def _version(path: Path, connection: sqlite3.Connection) -> int:
+def _version(path: Path, connection: LogConnection) -> int:
     query = "SELECT name, value FROM about WHERE name IN ('format', 'version')"
     about = dict(connection.execute(query).fetchall())
     if about.get("format") != FORMAT:

@@ -1,0 +1,45 @@
+"""What the tables of a log are asked through, whichever database has them.
+
+Parts of the program that have tables of their own in a log (sabot/desk, its checks) write SQL that
+is the same for SQLite and PostgreSQL, with `?` for a parameter. Everything else asks the `Store`.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+
+class Cursor(Protocol):
+    """The answer to a query."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows a statement changed."""
+        raise NotImplementedError
+
+    def fetchone(self) -> Any:
+        """The next row; None after the last one."""
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError
+
+
+class Connection(Protocol):
+    """A connection within a transaction, or one that sees the log as it was when it was opened."""
+
+    def execute(self, query: str, parameters: Sequence[Any] = (), /) -> Cursor:
+        """Carry out a statement."""
+        raise NotImplementedError
+
+    def has_table(self, name: str) -> bool:
+        """Whether the log has this table: one of an older version may not have it."""
+        raise NotImplementedError
+
+    def bounded(self, column: str, kind: str, most: int = 8) -> str:
+        """The SQL of a column's value; of NULL if it is not of `kind` ("blob", "integer" or
+        "text"), or longer than `most` bytes or characters. A person with a file can put anything
+        there, of any size."""
+        raise NotImplementedError

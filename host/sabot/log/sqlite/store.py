@@ -1,0 +1,426 @@
+"""A log in a file of SQLite.
+
+Every event is stored at once in the table `records`, which is the log. The table `events` is an
+index to find events quickly: it is derived from `records` when there is time, and can be rebuilt.
+"""
+
+import hashlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
+from sabot.link.session import Record
+from sabot.log.found import LARGEST, Filter, RawRecord, Row
+from sabot.log.presence import Span
+from sabot.log.sqlite import lookup, presence_table, queries, schema, soundness
+from sabot.log.sqlite.derived import RECORD_AND_MAC, derive, derived_rows, underived_rows
+from sabot.log.sqlite.follow import SqliteFollower
+from sabot.log.sqlite.log_file import (
+    ERRORS,
+    LOGGING,
+    LogConnection,
+    Writer,
+    connect,
+    reading_mode,
+    snapshot,
+    user_error,
+)
+from sabot.log.sqlite.same_file import replaced
+from sabot.log.store import Store
+from sabot_protocol.games import MAX_DOCUMENT
+
+_LARGEST_TOMBSTONE = 1 << 24  # bytes; a shoe of cards takes about ten
+_CLOSING_BUSY_TIMEOUT_MS = 100
+_STOPPED_EVERY = 100_000  # steps of SQLite: a few milliseconds
+_CHUNK = 1000  # records derived in one transaction; appending waits meanwhile
+_CLOSING_DERIVES = 20_000  # takes less than half a second
+
+_INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?)"
+_INSERT_NEWEST = (  # newer than all that was pruned or derived: no other table changes
+    "INSERT INTO records SELECT ?1, ?2, ?3, ?4, ?5 WHERE"
+    " ?2 > ifnull((SELECT last FROM tombstones WHERE unit = ?1 ORDER BY first DESC LIMIT 1), 0) AND"
+    f" ?2 > ifnull((SELECT max(number) FROM events WHERE unit = ?1 AND number <= {LARGEST}), 0)"
+)
+
+
+class SqliteStore(Store):
+    """The log at `path`; a new file is made with `create`."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        super().__init__(path)
+        self.path = path
+        self._ahead = path.with_name(path.name + "-wal")
+        self._appends = create
+        self.writer = Writer(path, LOGGING if create else "rw")
+        """Its `with` block is a transaction."""
+        self._within = threading.local()  # has the connection of `at_one_moment`
+        self._ids: dict[str, int] = {}
+        self._newest: dict[str, tuple[int, int, bytes, bytes]] = {}  # id, number, record, MAC
+        self._may_lack_rows = create  # some records may have no row in `events`
+        if path.is_dir():
+            raise DatabaseUnusable(f"{path}: a folder; name a file with --db")
+        if not create and not path.exists():
+            raise DatabaseUnusable(f"{path}: no such database; `sabot log` makes one")
+        try:
+            if not create:
+                with self.reading(lists=False) as connection:
+                    queries.units(path, connection)
+                return
+            with self.writer as connection:
+                if schema.is_empty(connection):
+                    schema.create(connection)
+                self._convert(connection)
+            self.writer.write_ahead()  # only now: the file is a Sabot log
+        except SabotError:
+            self.writer.close()
+            raise
+
+    def close(self) -> None:
+        if self._appends:
+            with suppress(SabotError):  # readers do not need it, and the next log catches up
+                self.writer.pragma(f"busy_timeout={_CLOSING_BUSY_TIMEOUT_MS}")
+                self.derive(_CLOSING_DERIVES)
+        self.writer.close()
+
+    def append(self, unit: str, records: Sequence[Record]) -> None:
+        if not self._appends:
+            raise DatabaseUnusable(f"{self.path}: opened for reading, cannot be written to")
+        if not records:
+            return
+        received = time.time_ns() // 1_000_000
+        if self.writer.written_by_others():
+            self._check_contents()
+        with self.writer as connection:
+            unit_id = self._ids.get(unit) or self._unit_or_new(connection, unit)
+            rows = sorted(  # if the first is newer than every stored record, all are
+                (unit_id, record.event.number, received, record.data, record.mac)
+                for record in records
+            )
+            self._may_lack_rows = True
+            try:
+                if connection.execute(_INSERT_NEWEST, rows[0]).rowcount:
+                    connection.executemany(_INSERT_RECORD, rows[1:])
+                else:
+                    self._append_missing(connection, unit, rows)
+            except sqlite3.IntegrityError:  # one of them is stored already
+                self._append_missing(connection, unit, rows)
+            except OverflowError:
+                raise DatabaseUnusable(
+                    f"{self.path}: an event of {unit} has a number too large to be stored; "
+                    "switch the shoe off and on, update its firmware"
+                ) from None
+        self._ids[unit] = unit_id
+        self._newest[unit] = (unit_id, *rows[-1][1:2], *rows[-1][3:])
+
+    def convert(self) -> None:
+        with self.writer as connection:
+            self._convert(connection)
+
+    def last_number(self, unit: str) -> int:
+        with self.reading() as connection:
+            unit_id = self._unit(connection, unit)
+            return 0 if unit_id is None else queries.newest(connection, unit_id)
+
+    def units(self) -> list[str]:
+        with self.reading() as connection:
+            return list(queries.units(self.path, connection))
+
+    def count(self) -> int:
+        with self.reading(lists=False) as connection:
+            return int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
+
+    def rows(self, wanted: Filter = Filter()) -> Iterator[Row]:
+        wanted = wanted.in_columns()
+        with self.reading() as connection:
+            for unit, unit_id in self._wanted_units(connection, wanted.unit).items():
+                newest = underived_rows(connection, unit_id, unit, wanted)
+                if wanted.newest_first:
+                    yield from reversed(list(newest))
+                yield from derived_rows(connection, unit_id, unit, wanted)
+                if not wanted.newest_first:
+                    yield from newest
+
+    def place_at(self, unit: str, unix_ms: int) -> tuple[int, int] | None:
+        with self.reading() as connection:
+            unit_id = self._unit(connection, unit)
+            return None if unit_id is None else lookup.place_at(connection, unit_id, unix_ms)
+
+    def rounds_within(
+        self, unit: str, begin_unix_ms: int | None, end_unix_ms: int | None
+    ) -> tuple[int, int | None] | None:
+        with self.reading() as connection:
+            unit_id = self._unit(connection, unit)
+            span = begin_unix_ms, end_unix_ms
+            return None if unit_id is None else lookup.rounds_within(connection, unit_id, *span)
+
+    def raw_chunks(
+        self, unit: str, first: int | None = None, last: int | None = None
+    ) -> Iterator[list[RawRecord]]:
+        query = f"SELECT number, {RECORD_AND_MAC} FROM records WHERE unit = ?"
+        with self.reading(lists=False) as connection:
+            limits, values = queries.limits(first, last)
+            parameters = [self._unit(connection, unit), *values]
+            some: list[RawRecord] = []
+            try:
+                for row in connection.execute(f"{query}{limits} ORDER BY number", parameters):
+                    some.append(row)
+                    if len(some) == _CHUNK:
+                        yield some
+                        some = []
+            except ERRORS:  # a damaged page: those before it can be read
+                yield some
+                raise
+            yield some
+
+    def first_from(self, unit: str, number: int) -> int | None:
+        with self.reading(lists=False) as connection:
+            return queries.first_from(connection, self._unit(connection, unit), number)
+
+    def derived(
+        self, unit: str, first: int | None = None, last: int | None = None
+    ) -> Iterator[tuple[int, str, int | None, int, int]]:
+        query = "SELECT number, kind, unix_ms, shoe, round FROM events WHERE unit = ?"
+        with self.reading() as connection:
+            parameters: list[object] = [self._unit(connection, unit)]
+            limits, values = queries.limits(first, last)
+            yield from connection.execute(
+                f"{query}{limits} ORDER BY number", [*parameters, *values]
+            )
+
+    def counts(self, unit: str, kinds: Sequence[str]) -> list[int]:
+        with self.reading() as connection:
+            return queries.counts(connection, self._unit(connection, unit), kinds)
+
+    def last_received(self, unit: str) -> int | None:
+        with self.reading(lists=False) as connection:
+            return queries.last_received(connection, self._unit(connection, unit))
+
+    def tombstone_rows(self, unit: str) -> list[tuple[Any, Any, bytes]]:
+        query = (
+            "SELECT first, last, CASE WHEN typeof(tombstone) = 'blob' AND length(tombstone) <= ?"
+            " THEN tombstone ELSE x'' END FROM tombstones WHERE unit = ? ORDER BY first"
+        )
+        with self.reading(lists=False) as connection:
+            parameters = (_LARGEST_TOMBSTONE, self._unit(connection, unit))
+            return connection.execute(query, parameters).fetchall()
+
+    def keep_game(self, document: bytes) -> None:
+        row = (hashlib.sha256(document).digest(), document)
+        with self.writer as connection:
+            connection.execute("INSERT OR IGNORE INTO games VALUES (?, ?)", row)
+
+    def kept_game(self, sha256: bytes) -> object:
+        query = (
+            f"SELECT document FROM games WHERE sha256 = ? AND length(document) <= {MAX_DOCUMENT}"
+        )
+        with self.reading(lists=False) as connection:
+            if not connection.has_table("games"):
+                return None
+            found = connection.execute(query, (sha256,)).fetchone()
+        return None if found is None else found[0]
+
+    def keep_presence(self, spans: Sequence[Span]) -> None:
+        if self.writer.written_by_others():
+            self._check_contents()
+        with self.writer as connection:
+            presence_table.write(connection, spans)
+
+    def presence(self, unit: str) -> list[Span]:
+        with self.reading(lists=False) as connection:
+            here = connection.has_table("presence")
+            return presence_table.read(connection, unit) if here else []
+
+    def must_have_games_after(self, unit: str) -> int | None:
+        with self.reading(lists=False) as connection:
+            if not connection.has_table("games"):
+                return None
+            return schema.before_games(connection, unit)
+
+    def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
+        with self.writer as connection:
+            unit_id = self._unit(connection, unit)
+            if unit_id is None:
+                raise DatabaseUnusable(f"{self.path}: has no unit {unit}; `sabot units` lists them")
+            if queries.pruned_within(connection, unit_id, first, last):
+                raise DatabaseUnusable(
+                    f"{self.path}: some of the events {first} to {last} of {unit} are "
+                    "pruned already; run the command again"
+                )
+            for table in ("records", "events"):
+                connection.execute(
+                    f"DELETE FROM {table} WHERE unit = ? AND number BETWEEN ? AND ?",
+                    (unit_id, first, last),
+                )
+            connection.execute(
+                "INSERT INTO tombstones VALUES (?, ?, ?, ?)", (unit_id, first, last, tombstone)
+            )
+
+    def copy(self, to: Path) -> int:
+        try:
+            to.touch(exist_ok=False)
+        except OSError as error:
+            raise DatabaseUnusable(
+                f"{to}: cannot be written ({error.strerror}); name another file with -o"
+            ) from None
+        try:
+            with self.reading(lists=False) as connection, closing(connect(to, "rw")) as copied:
+                connection.backup(copied)
+                copied.execute("PRAGMA journal_mode=DELETE")  # it can be read in any folder
+                return int(copied.execute("SELECT count(*) FROM records").fetchone()[0])
+        except BaseException:  # also Ctrl-C: half a copy is useless
+            to.unlink()
+            raise
+
+    def derive(self, most: int | None = None) -> None:
+        if self._appends and not self._may_lack_rows:
+            self.writer.checkpoint()
+        done = 0
+        while self._appends and self._may_lack_rows and (most is None or done < most):
+            made = 0
+            with self.writer as connection:
+                for unit_id in queries.units(self.path, connection).values():
+                    made += derive(connection, unit_id, _CHUNK - made)
+                self._may_lack_rows = made > 0
+            done += made
+
+    def rebuild(self, progress: Callable[[int], None] | None = None) -> int:
+        done = 0
+        with self.writer as connection:
+            schema.check(self.path, connection, lists=False)
+            connection.execute("DROP TABLE IF EXISTS events")
+            connection.execute(schema.EVENTS_TABLE)
+            for unit_id in queries.units(self.path, connection).values():
+                while made := derive(connection, unit_id, _CHUNK):
+                    done += made
+                    if progress is not None:
+                        progress(done)
+            for index in schema.EVENTS_INDEXES:
+                connection.execute(index)
+            schema.check(self.path, connection)
+        return done
+
+    def faults(self, stopped: Callable[[], bool] = lambda: False) -> list[str]:
+        with self.reading() as connection:
+            connection.set_progress_handler(stopped, _STOPPED_EVERY)
+            return list(soundness.faults(connection))
+
+    def fact(self, name: str) -> str | None:
+        with self.reading() as connection:
+            return queries.fact(connection, name)
+
+    def change_fact(self, name: str, change: Callable[[str | None], str | None]) -> None:
+        with self.writer as connection:
+            before = queries.fact(connection, name)
+            after = change(before)
+            if after != before:
+                connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, after))
+
+    def _convert(self, connection: LogConnection) -> None:
+        version = schema.check(self.path, connection)
+        units = queries.units(self.path, connection)
+        if version < schema.VERSION:
+            newest = {name: queries.newest(connection, id_) for name, id_ in units.items()}
+            schema.convert(connection, version, newest)
+
+    def _check_contents(self) -> None:
+        """Raise DatabaseUnusable unless the file is sound and has what was stored in it last."""
+        query = "SELECT 1 FROM records WHERE (unit, number, record, mac) = (?, ?, ?, ?)"
+        with self.reading() as connection:
+            sound = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+            stored = [connection.execute(query, each).fetchone() for each in self._newest.values()]
+            units = queries.units(self.path, connection)
+        if not sound or None in stored or not self._ids.items() <= units.items():
+            raise replaced(self.path)
+        self.writer.contents_checked()
+
+    def _append_missing(
+        self,
+        connection: LogConnection,
+        unit: str,
+        rows: Sequence[tuple[int, int, int, bytes, bytes]],
+    ) -> None:
+        query = "SELECT record, mac FROM records WHERE unit = ? AND number = ?"
+        for row in rows:
+            unit_id, number, _, *contents = row
+            stored = connection.execute(query, (unit_id, number)).fetchone()
+            if stored is None:
+                if not queries.pruned_within(connection, unit_id, number, number):
+                    connection.execute(_INSERT_RECORD, row)
+                    connection.execute(  # `events` has every record up to some number
+                        "DELETE FROM events WHERE unit = ? AND number > ?", (unit_id, number)
+                    )
+            elif stored != tuple(contents):
+                what = "contents" if stored[0] != contents[0] else "MAC"
+                raise HistoryDiffers(
+                    f"{unit}: event {number} is in {self.path} with other {what}; "
+                    "log this shoe to another database and keep both"
+                )
+
+    def _unit(self, connection: LogConnection, unit: str) -> int | None:
+        """The id of a unit in this log; None if it has none."""
+        return queries.unit_id(self.path, connection, unit)
+
+    def _wanted_units(self, connection: LogConnection, unit: str | None) -> dict[str, int]:
+        """The id of a unit, or of all for None."""
+        if unit is None:
+            return queries.units(self.path, connection)
+        unit_id = self._unit(connection, unit)
+        return {} if unit_id is None else {unit: unit_id}
+
+    def _unit_or_new(self, connection: LogConnection, unit: str) -> int:
+        """The id of a unit in this log; a new unit gets one."""
+        unit_id = self._unit(connection, unit)
+        if unit_id is None:
+            unit_id = connection.execute("INSERT INTO units (unit) VALUES (?)", (unit,)).lastrowid
+        assert unit_id is not None
+        return unit_id
+
+    def follower(self) -> SqliteFollower:
+        return SqliteFollower(self.path)
+
+    def writing(self) -> Writer:
+        return self.writer
+
+    def watch(self) -> None:
+        self.writer.watch()
+
+    def forget_replaced(self) -> None:
+        self.writer.scrub()
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        with self.reading() as connection:
+            self._within.connection = connection
+            try:
+                yield
+            finally:
+                del self._within.connection
+
+    @contextmanager
+    def reading(self, *, lists: bool = True) -> Iterator[LogConnection]:
+        # Without `lists` only the records and their tombstones may be read.
+        if (within := getattr(self._within, "connection", None)) is not None:
+            yield within
+            return
+        mode = "ro" if self._appends else reading_mode(self.path)
+        try:
+            with closing(snapshot(self.path, mode)) as connection:
+                if schema.is_empty(connection) and not self.path.stat().st_size:
+                    raise DatabaseUnusable(
+                        f"{self.path}: an empty file, not a log; `sabot log` makes one"
+                    )
+                schema.check(self.path, connection, lists=lists)
+                yield connection
+        except ERRORS as error:
+            if not os.access(self.path.parent, os.W_OK) and self._ahead.exists():
+                raise DatabaseUnusable(
+                    f"{self.path}: the newest events are in {self._ahead.name} beside it, which "
+                    "can be read only in a folder that you may write to; copy both files to one"
+                ) from None
+            raise user_error(self.path, error) from None
