@@ -292,10 +292,23 @@ class CannotServe(SabotError):
     exit_code = 37
 
 
+class SidesDiffer(SabotError):
+    """The log of a site and the centre have different events under the same numbers, or one lacks
+    what the other had. Both were kept as they are, and the centre has an alarm of it."""
+
+    exit_code = 38
+
+
 class ListUnusable(SabotError):
     """A list of units cannot be read, or a row of it cannot be used. No board was touched."""
 
     exit_code = 39
+
+
+class ReceiptsUnusable(SabotError):
+    """The file does not consist of receipts and checkpoints, or cannot be read or written."""
+
+    exit_code = 43
 
 
 class ListFailed(SabotError):

@@ -1,0 +1,1 @@
+"""Receipts: what the centre says of a unit's log, signed, and the files that carry them."""
