@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 _ROOT = Path(__file__).resolve().parents[2]
 _PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]
 _EXTRAS = _PROJECT["optional-dependencies"]
-_LIBRARY = [*_PROJECT["dependencies"], *_EXTRAS["hil"], *_EXTRAS["emulator"]]
+_LIBRARY = [*_PROJECT["dependencies"], *_EXTRAS["hil"], *_EXTRAS["emulator"], *_EXTRAS["feeds"]]
 _REQUIRED = {Requirement(line).name: Requirement(line) for line in [*_LIBRARY, *_EXTRAS["dev"]]}
 _OURS = "sabot"
 

@@ -1,14 +1,12 @@
 """Serves the pages: a thread with an event loop, on a socket that is open before it starts."""
 
 import asyncio
-import ipaddress
 import logging
 import resource
 import socket
 import ssl
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from sabot.errors import CannotServe, KeysUnusable
+from sabot.listening import Address
 from sabot.web.connection import Connection
 from sabot.web.feed import Feeds
 
@@ -27,43 +26,6 @@ _MOST_HEADER_BYTES = 16 * 1024
 _GRACE_S = 1
 _UNSENT_MS = 30_000
 """A connection that takes nothing for so long is ended by the kernel."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a server listens."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-
-def address_of(text: str) -> Address:
-    """Read "HOST:PORT", "HOST", ":PORT" or "[HOST]:PORT". Raises ValueError."""
-    if text.startswith("["):
-        host, end, rest = text[1:].partition("]")
-        colon, port = rest[:1], rest[1:]
-        if not end or (rest and colon != ":"):
-            raise ValueError(f"{text!r} is not HOST:PORT")
-    else:
-        host, colon, port = text.partition(":")
-        if not colon and host.isdecimal():
-            raise ValueError(f"{text!r} is not HOST:PORT; write 127.0.0.1:{text}")
-    if colon and not (port.isascii() and port.isdecimal() and 0 <= int(port) <= 65535):
-        raise ValueError(f"{text!r} is not HOST:PORT: {port!r} is not a port")
-    return Address(host or "127.0.0.1", int(port) if colon else DEFAULT_PORT)
-
-
-def is_this_machine(host: str) -> bool:
-    """Whether only programs on this machine reach a server at this address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def certificate(chain: Path, private_key: Path | None) -> ssl.SSLContext:

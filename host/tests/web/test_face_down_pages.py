@@ -24,9 +24,10 @@ from host.tests.support.screens import (
     screens_of,
 )
 from sabot.desk.roles import ROLES
+from sabot.listening import Address
 from sabot.web.access import Guarded
 from sabot.web.app import ROUTES, make_app
-from sabot.web.server import Address, Server
+from sabot.web.server import Server
 
 _UNITS = (BACCARAT, MIDI, BOXES, HANDS)
 _OF_THE_SERVER = re.compile(

@@ -15,10 +15,11 @@ from host.tests.support.helpers import FirmwareLog, stored
 from host.tests.support.openapi import check
 from host.tests.support.screens import BACCARAT, MIDI, PASSWORD, Screens
 from sabot.desk.desk import Desk
+from sabot.listening import Address
 from sabot.web import connection, feed
 from sabot.web.api.routes import DESCRIPTION
 from sabot.web.app import make_app
-from sabot.web.server import Address, Server
+from sabot.web.server import Server
 
 pytestmark = pytest.mark.slow
 

@@ -21,8 +21,9 @@ from host.tests.support.screens import BACCARAT, FACE_DOWN, PASSWORD, Screens, s
 from sabot.desk.roles import ROLES, may
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
+from sabot.listening import Address
 from sabot.log.store import Filter
-from sabot.web.server import Address, Server
+from sabot.web.server import Server
 from sabot_protocol.events import MAC_SIZE
 
 pytestmark = pytest.mark.slow

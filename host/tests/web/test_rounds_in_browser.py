@@ -13,8 +13,9 @@ from playwright.sync_api import Page
 
 from host.tests.support.browser import NoBrowser, browser
 from host.tests.support.screens import BACCARAT, PASSWORD, Screens
+from sabot.listening import Address
 from sabot.web.app import make_app
-from sabot.web.server import Address, Server
+from sabot.web.server import Server
 
 pytestmark = pytest.mark.slow
 

@@ -14,6 +14,7 @@ from sabot.cli.view import console, problems
 from sabot.desk.desk import Desk
 from sabot.errors import DatabaseUnusable
 from sabot.keys.chain_keys import Keys
+from sabot.listening import Address
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Dealt
 from sabot.log.store import Store, open_store
@@ -25,7 +26,6 @@ from sabot.sim.dealer import Dealer
 from sabot.sim.holdem_table import HoldemTable
 from sabot.sim.process import SimulatedShoe
 from sabot.text import counted
-from sabot.web.server import Address
 from sabot_protocol import games
 
 _GAMES = ("mini", "md-midi", "pa-mini", "ez-mini", "blackjack", "holdem")

@@ -23,10 +23,11 @@ from sabot.floor.rounds.index import RoundIndex
 from sabot.floor.rounds.proof import Prover
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
+from sabot.listening import Address, address_of, is_this_machine
 from sabot.log.store import Store, open_store
 from sabot.reports.terminal.rounds import plain
 from sabot.web.app import make_app
-from sabot.web.server import Address, Server, address_of, certificate, is_this_machine
+from sabot.web.server import DEFAULT_PORT, Server, certificate
 from sabot.web.services import Services
 
 _WAIT_S = 0.2
@@ -127,7 +128,7 @@ def where(
     """Where to listen, and with what certificate. Raises what wrong usage does, and KeysUnusable
     if the certificate cannot be used."""
     try:
-        address = address_of(listen)
+        address = address_of(listen, DEFAULT_PORT)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--listen") from None
     if chain is None and private_key is not None:

@@ -8,8 +8,9 @@ from http.client import HTTPConnection
 from typing import Any
 
 from host.tests.support.screens import Screens
+from sabot.listening import Address
 from sabot.web.app import make_app
-from sabot.web.server import Address, Server
+from sabot.web.server import Server
 
 PATIENCE_S = 20
 

@@ -16,10 +16,11 @@ from host.tests.support.screens import PASSWORD, Screens
 from sabot.desk import passwords
 from sabot.desk.desk import Desk
 from sabot.errors import DatabaseUnusable
+from sabot.listening import Address
 from sabot.web import access, connection
 from sabot.web import server as server_of_pages
 from sabot.web.headers import HEADERS
-from sabot.web.server import Address, Server
+from sabot.web.server import Server
 
 _THREADS = 40  # that a server has for all handlers
 _HALF_A_FORM = (

@@ -1,0 +1,1 @@
+"""The commands of a centre: what goes on from a log, to a centre and to other systems."""

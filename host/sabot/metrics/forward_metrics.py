@@ -1,0 +1,143 @@
+"""What a forwarder has sent, what waits, and what is receipted; and what a notary has signed."""
+
+import threading
+from collections.abc import Iterator
+
+from prometheus_client import Histogram
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+_BATCH_SECONDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+
+
+class Receipts:
+    """The newest receipt of each unit. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._newest: dict[str, tuple[int, int]] = {}
+        self._count = 0
+
+    def receipt(self, unit: str, number: int, unix_ms: int) -> None:
+        """A receipt up to event `number` of `unit` has come, or was signed, at this time."""
+        with self._lock:
+            self._newest[unit] = number, unix_ms
+            self._count += 1
+
+    def collect(self) -> Iterator[Metric]:
+        """As `serving.Collector`."""
+        with self._lock:
+            newest, count = dict(self._newest), self._count
+        yield CounterMetricFamily("sabot_receipts", "Receipts that came or were signed.", count)
+        numbers = GaugeMetricFamily(
+            "sabot_receipt_event", "The event up to which a receipt covers a unit.", labels=["unit"]
+        )
+        times = GaugeMetricFamily(
+            "sabot_receipt_timestamp_seconds",
+            "When the newest receipt of a unit was signed.",
+            labels=["unit"],
+        )
+        for unit, (number, unix_ms) in newest.items():
+            numbers.add_metric([unit], number)
+            times.add_metric([unit], unix_ms / 1000)
+        yield numbers
+        yield times
+
+
+class Alarms:
+    """How many alarms were raised, by kind. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: dict[str, int] = {}
+
+    def alarm(self, kind: str) -> None:
+        """An alarm of this kind was raised."""
+        with self._lock:
+            self._counts[kind] = self._counts.get(kind, 0) + 1
+
+    def collect(self) -> Iterator[Metric]:
+        """As `serving.Collector`."""
+        with self._lock:
+            counts = dict(self._counts)
+        found = CounterMetricFamily(
+            "sabot_alarms", "Alarms that this program raised since its start.", labels=["kind"]
+        )
+        for kind, count in counts.items():
+            found.add_metric([kind], count)
+        yield found
+
+
+class ForwardMetrics:
+    """What a forwarder reports, from any thread."""
+
+    def __init__(self) -> None:
+        self.receipts, self.alarms = Receipts(), Alarms()
+        self._lock = threading.Lock()
+        self._backlog: dict[str, int] = {}
+        self._connected = False
+        self._records = 0
+        self._seconds = Histogram(
+            "sabot_forward_batch_seconds",
+            "How long a batch took until the centre had committed it.",
+            buckets=_BATCH_SECONDS,
+            registry=None,
+        )
+
+    def connected(self, is_connected: bool) -> None:
+        """The connection to the centre was made, or is lost."""
+        with self._lock:
+            self._connected = is_connected
+
+    def batch(self, records: int, took_s: float) -> None:
+        """The centre has committed a batch."""
+        self._seconds.observe(took_s)
+        with self._lock:
+            self._records += records
+
+    def backlog(self, unit: str, events: int) -> None:
+        """So many events of a unit wait: the site's newest number less the centre's."""
+        with self._lock:
+            self._backlog[unit] = events
+
+    def collect(self) -> Iterator[Metric]:
+        """As `serving.Collector`."""
+        with self._lock:
+            backlog, connected, records = dict(self._backlog), self._connected, self._records
+        yield GaugeMetricFamily(
+            "sabot_forward_connected", "1 while there is a connection to the centre.", connected
+        )
+        waiting = GaugeMetricFamily(
+            "sabot_forward_backlog_events", "Events that the centre lacks.", labels=["unit"]
+        )
+        for unit, events in backlog.items():
+            waiting.add_metric([unit], events)
+        yield waiting
+        yield CounterMetricFamily(
+            "sabot_forward_records", "Records that the centre has committed.", records
+        )
+        yield from self._seconds.collect()
+        yield from self.receipts.collect()
+        yield from self.alarms.collect()
+
+
+class NotaryMetrics:
+    """What a notary reports, from any thread."""
+
+    def __init__(self) -> None:
+        self.receipts, self.alarms = Receipts(), Alarms()
+        self._seconds = Histogram(
+            "sabot_notary_round_seconds",
+            "How long a look at all units took, with the checks and receipts.",
+            buckets=_BATCH_SECONDS,
+            registry=None,
+        )
+
+    def looked(self, took_s: float) -> None:
+        """All units were looked at once."""
+        self._seconds.observe(took_s)
+
+    def collect(self) -> Iterator[Metric]:
+        """As `serving.Collector`."""
+        yield from self._seconds.collect()
+        yield from self.receipts.collect()
+        yield from self.alarms.collect()
