@@ -195,10 +195,19 @@ def simulating(folder: Path, unit: str, *arguments: str) -> Iterator[RunningComm
 @contextmanager
 def dealt(folder: Path, unit: str, state: Path | None = None) -> Iterator[SimulatedShoe]:
     """As `simulating`, but with shoe and dealer in this process, which starts faster."""
+    with dealt_shoes(folder, unit, 1, state) as shoe:
+        yield shoe
+
+
+@contextmanager
+def dealt_shoes(
+    folder: Path, unit: str, count: int, state: Path | None = None
+) -> Iterator[SimulatedShoe]:
+    """As `dealt`, with SHORT_DECK dealt `count` times, each a shoe of cards."""
     cards = deck.read(folder / short_deck(folder), short=True)
     with SimulatedShoe(unit, state=state) as shoe:
         shoe.power_on()
-        dealer = Dealer(shoe.bench, cards, card_set=0, pace=0)
+        dealer = Dealer(shoe.bench, cards, card_set=0, pace=0, more=[cards] * (count - 1))
         dealer.start()
         yield shoe
         dealer.stop()
