@@ -65,6 +65,14 @@ class Store(ABC):
         """Store when logs had sessions with shoes, and waited for them, in one transaction."""
 
     @abstractmethod
+    def keep_receipts(self, unit: str, receipts: Sequence[tuple[int, bytes]]) -> None:
+        """Store receipts of a unit of this log, each with the number of the event up to which it
+        is, in one transaction. One that is stored for that event already stays.
+
+        Raises DatabaseUnusable if the log does not have the unit.
+        """
+
+    @abstractmethod
     def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
         """Remove events `first` to `last` of `unit` and put `tombstone` in their place, in one
         transaction. They can never be stored again.
@@ -133,6 +141,10 @@ class Store(ABC):
         none."""
 
     @abstractmethod
+    def records_within(self, unit: str, first: int, last: int) -> int:
+        """How many records of `unit` have a number from `first` to `last`."""
+
+    @abstractmethod
     def derived(
         self, unit: str, first: int | None = None, last: int | None = None
     ) -> Iterator[tuple[int, str, int | None, int, int]]:
@@ -180,6 +192,16 @@ class Store(ABC):
     @abstractmethod
     def presence(self, unit: str) -> list[Span]:
         """When logs had sessions with `unit`, and waited for it; nothing of a log of version 2."""
+
+    @abstractmethod
+    def receipts(self, unit: str, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield the receipts of `unit` up to events after event `after`, in the order of these
+        events, a few in memory at a time: the event's number, and the receipt. None of a log that
+        is older than version 5."""
+
+    @abstractmethod
+    def last_receipt(self, unit: str) -> tuple[int, bytes] | None:
+        """The receipt of `unit` that goes furthest, as `receipts` yields it; None without any."""
 
     @abstractmethod
     def fact(self, name: str) -> str | None:

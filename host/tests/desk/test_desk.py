@@ -257,7 +257,7 @@ def test_a_log_of_an_older_version_gets_its_desk_with_its_administrator(tmp_path
     with open_store(path, create=True) as store:
         store.append("U1", stored(FirmwareLog().load().draw("AS").records))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for table in ("desk", "desk_key", "users", "sessions"):
+        for table in ("desk", "desk_key", "users", "sessions", "receipts"):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("UPDATE about SET value = '3' WHERE name = 'version'")
     before = path.read_bytes()
@@ -269,7 +269,7 @@ def test_a_log_of_an_older_version_gets_its_desk_with_its_administrator(tmp_path
     assert path.read_bytes() == before
     with open_store(path) as store:
         desk = Desk.make(store, tmp_path / "keys", ADA, PASSWORD)
-        assert kinds(desk) == ["desk_opened", "user_made"] and store.fact("version") == "4"
+        assert kinds(desk) == ["desk_opened", "user_made"] and store.fact("version") == "5"
     open_store(path, create=True).close()
 
 

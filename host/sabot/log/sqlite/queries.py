@@ -70,6 +70,12 @@ def first_from(connection: LogConnection, unit_id: int | None, number: int) -> i
     return found[0] if found is not None and type(found[0]) is int else None
 
 
+def records_within(connection: LogConnection, unit_id: int | None, first: int, last: int) -> int:
+    """How many records of a unit have a number from `first` to `last`."""
+    query = "SELECT count(*) FROM records WHERE unit = ? AND number BETWEEN ? AND ?"
+    return int(connection.execute(query, (unit_id, first, last)).fetchone()[0])
+
+
 def limits(first: int | None, last: int | None) -> tuple[str, list[int]]:
     """The SQL that limits numbers to `first` to `last`, after another condition, and its
     parameters. None is no limit."""

@@ -15,10 +15,10 @@ from sabot.errors import WHEN_DAMAGED, DatabaseUnusable
 from sabot.log.sqlite.log_file import FORMAT, LogConnection
 from sabot.text import printable
 
-VERSION = 4
+VERSION = 5
 """The value of `version` in the table `about` of a log that this sabot writes."""
 
-_READ = (2, 3, VERSION)
+_READ = (2, 3, 4, VERSION)
 """The versions that are read. A log of an older one is converted when it is opened for logging."""
 
 _BEFORE_GAMES = "before_games"
@@ -63,6 +63,13 @@ _ADDED_IN_4 = (
     "CREATE TABLE sessions (sha256 BLOB NOT NULL PRIMARY KEY, name TEXT NOT NULL,"
     " begun_unix_ms INTEGER NOT NULL, used_unix_ms INTEGER NOT NULL) WITHOUT ROWID",
 )
+_ADDED_IN_5 = (
+    # What the centre signed for (sabot/receipts), each up to an event that the log has or had.
+    "CREATE TABLE receipts (unit INTEGER NOT NULL, number INTEGER NOT NULL, receipt BLOB NOT NULL,"
+    " PRIMARY KEY (unit, number)) WITHOUT ROWID",
+)
+_ADDED = {3: _ADDED_IN_3, 4: _ADDED_IN_4, 5: _ADDED_IN_5}
+"""What each version added to the one before it."""
 _WITH_OWN_INDEX = ("about", "units")  # SQLite makes it by itself, for a constraint
 
 _SHOWN = 40  # characters of a name that the message shows
@@ -85,7 +92,7 @@ class _Entry:
 
 def create(connection: LogConnection) -> None:
     """Make the tables of a log."""
-    for statement in (*_TABLES_OF_2, *_ADDED_IN_3, *_ADDED_IN_4, EVENTS_TABLE, *EVENTS_INDEXES):
+    for statement in (*_TABLES_OF_2, *_added_after(2), EVENTS_TABLE, *EVENTS_INDEXES):
         connection.execute(statement)
     about = [("format", FORMAT), ("version", str(VERSION))]
     connection.executemany("INSERT INTO about VALUES (?, ?)", about)
@@ -97,7 +104,7 @@ def convert(connection: LogConnection, version: int, newest: Mapping[str, int]) 
     facts = [("version", str(VERSION))]
     if version == 2:
         facts.append((_BEFORE_GAMES, json.dumps(newest)))
-    for statement in (*(_ADDED_IN_3 if version == 2 else ()), *_ADDED_IN_4):
+    for statement in _added_after(version):
         connection.execute(statement)
     connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", facts)
 
@@ -189,6 +196,11 @@ def _shown(text: object) -> str:
     return printable(str(text)[:_SHOWN])
 
 
+def _added_after(version: int) -> list[str]:
+    """What was added since a version."""
+    return [each for added in _ADDED if added > version for each in _ADDED[added]]
+
+
 def _entry(statement: str) -> _Entry:
     """The row of `sqlite_schema` that a statement makes."""
     _, kind, name, *rest = statement.split()
@@ -199,5 +211,6 @@ def _entry(statement: str) -> _Entry:
 _OF_2 = frozenset(map(_entry, (*_TABLES_OF_2, EVENTS_TABLE, *EVENTS_INDEXES))) | {
     _Entry("index", f"sqlite_autoindex_{table}_1", table, "") for table in _WITH_OWN_INDEX
 }
-_OF_3 = _OF_2 | frozenset(map(_entry, _ADDED_IN_3))
-_EXPECTED = {2: _OF_2, 3: _OF_3, VERSION: _OF_3 | frozenset(map(_entry, _ADDED_IN_4))}
+_EXPECTED = {2: _OF_2}
+for _version_, _statements in _ADDED.items():
+    _EXPECTED[_version_] = _EXPECTED[_version_ - 1] | frozenset(map(_entry, _statements))

@@ -17,6 +17,7 @@ from sabot_protocol.games import MAX_DOCUMENT
 
 _MOST = 20  # messages of SQLite
 _LARGEST_NOTE = 4096  # bytes
+_LARGEST_RECEIPT = 4096  # bytes
 _LONGEST = 200  # characters of a user's name, role or hash
 _TYPES = {
     "about": "typeof(name) = 'text' AND typeof(value) = 'text'",
@@ -38,6 +39,8 @@ _TYPES = {
     "sessions": "typeof(sha256) = 'blob' AND typeof(name) = 'text' AND length(sha256) = 32"
     f" AND typeof(begun_unix_ms) = 'integer' AND typeof(used_unix_ms) = 'integer'"
     f" AND length(name) <= {_LONGEST}",
+    "receipts": "typeof(unit) = 'integer' AND typeof(number) = 'integer' AND number > 0"
+    f" AND typeof(receipt) = 'blob' AND length(receipt) <= {_LARGEST_RECEIPT}",
     "events": "typeof(unit) = 'integer' AND typeof(number) = 'integer' AND typeof(kind) = 'text'"
     " AND typeof(unix_ms) IN ('integer', 'null') AND typeof(shoe) = 'integer'"
     " AND typeof(round) = 'integer'",
@@ -66,8 +69,8 @@ def faults(connection: LogConnection) -> Iterator[str]:
             if hashlib.sha256(document).digest() != sha256:
                 yield "a game document does not fit its SHA-256"
     units = {unit for (unit,) in connection.execute("SELECT id FROM units NOT INDEXED")}
-    for table in ("records", "tombstones", "events"):
-        if (stray := _stray(connection, table, units)) is not None:
+    for table in ("records", "tombstones", "events", "receipts"):
+        if table in here and (stray := _stray(connection, table, units)) is not None:
             yield f"{table} has rows of a unit {stray!r}, which the log does not name"
     for unit in sorted(units):
         query = "SELECT 1 FROM records WHERE unit = ? LIMIT 1"

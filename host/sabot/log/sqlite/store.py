@@ -18,7 +18,7 @@ from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
 from sabot.log.found import LARGEST, Filter, RawRecord, Row
 from sabot.log.presence import Span
-from sabot.log.sqlite import lookup, presence_table, queries, schema, soundness
+from sabot.log.sqlite import lookup, presence_table, queries, receipts_table, schema, soundness
 from sabot.log.sqlite.derived import RECORD_AND_MAC, derive, derived_rows, underived_rows
 from sabot.log.sqlite.follow import SqliteFollower
 from sabot.log.sqlite.log_file import (
@@ -182,6 +182,10 @@ class SqliteStore(Store):
         with self.reading(lists=False) as connection:
             return queries.first_from(connection, self._unit(connection, unit), number)
 
+    def records_within(self, unit: str, first: int, last: int) -> int:
+        with self.reading(lists=False) as connection:
+            return queries.records_within(connection, self._unit(connection, unit), first, last)
+
     def derived(
         self, unit: str, first: int | None = None, last: int | None = None
     ) -> Iterator[tuple[int, str, int | None, int, int]]:
@@ -241,6 +245,24 @@ class SqliteStore(Store):
             if not connection.has_table("games"):
                 return None
             return schema.before_games(connection, unit)
+
+    def keep_receipts(self, unit: str, receipts: Sequence[tuple[int, bytes]]) -> None:
+        with self.writer as connection:
+            unit_id = self._unit(connection, unit)
+            if unit_id is None:
+                raise DatabaseUnusable(f"{self.path}: has no unit {unit}; `sabot units` lists them")
+            receipts_table.write(connection, unit_id, receipts)
+
+    def receipts(self, unit: str, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        with self.reading(lists=False) as connection:
+            if connection.has_table("receipts"):
+                yield from receipts_table.read(connection, self._unit(connection, unit), after)
+
+    def last_receipt(self, unit: str) -> tuple[int, bytes] | None:
+        with self.reading(lists=False) as connection:
+            if not connection.has_table("receipts"):
+                return None
+            return receipts_table.last(connection, self._unit(connection, unit))
 
     def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
         with self.writer as connection:
