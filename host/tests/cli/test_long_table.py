@@ -14,7 +14,8 @@ from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, sto
 from sabot.cli import app, view
 from sabot.cli.long_table import HELD
 from sabot.cli.records import selection
-from sabot.log.store import Filter, Row, Store
+from sabot.log.found import Filter, Row
+from sabot.log.sqlite.store import SqliteStore
 
 NAMES = ("unit", "event", "time", "shoe", "round", "kind", "what")
 WORDS = ("card=7H", "build=" + "ab" * 32, "é", "漢字", "x", "by_hand=False", "", "  two", "y" * 250)
@@ -179,11 +180,11 @@ def test_a_listing_holds_a_few_of_a_logs_rounds_or_events(
     """By count: how many are read and not printed yet, and how many events are read before the
     first line."""
     read, made, lines, read_before, most_held = 0, 0, 0, 0, 0
-    rows, print_line = Store.rows, print
+    rows, print_line = SqliteStore.rows, print
     name = "rounds_between" if command == "rounds" else "logged_events"
     listing = getattr(selection, name)
 
-    def counted_rows(self: Store, wanted: Filter) -> Iterator[Row]:
+    def counted_rows(self: SqliteStore, wanted: Filter) -> Iterator[Row]:
         nonlocal read
         for row in rows(self, wanted):
             read += 1
@@ -202,7 +203,7 @@ def test_a_listing_holds_a_few_of_a_logs_rounds_or_events(
         lines += 1
         print_line(line)
 
-    monkeypatch.setattr(Store, "rows", counted_rows)
+    monkeypatch.setattr(SqliteStore, "rows", counted_rows)
     monkeypatch.setattr(selection, name, counted_listing)
     monkeypatch.setattr(view, "print", counted_print, raising=False)
     done = CliRunner().invoke(app(), [command, "--db", str(log), *how])

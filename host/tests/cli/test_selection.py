@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from host.tests.support.helpers import FirmwareLog, event_bytes, shuffled_names, stored
 from sabot.cli import app
 from sabot.errors import SabotError
-from sabot.log.store import Store, open_store
+from sabot.log.sqlite.store import SqliteStore
+from sabot.log.store import open_store
 from sabot_protocol.games import Game, document_of
 
 _MINI = Game(document_of("mini")).sha256
@@ -225,15 +226,15 @@ def test_a_time_span_reads_only_its_own_events(
     """By count: before, all rounds of the unit were read."""
     rounds = listed("rounds --unit U1")
     middle = rounds[len(rounds) // 2]
-    rows, read = Store.rows, 0
+    rows, read = SqliteStore.rows, 0
 
-    def counted_rows(self: Store, *wanted: Any) -> Iterator[Any]:
+    def counted_rows(self: SqliteStore, *wanted: Any) -> Iterator[Any]:
         nonlocal read
         for row in rows(self, *wanted):
             read += 1
             yield row
 
-    monkeypatch.setattr(Store, "rows", counted_rows)
+    monkeypatch.setattr(SqliteStore, "rows", counted_rows)
     found = listed(f"rounds --unit U1 --from {middle['started']} --to {middle['ended']}")
     assert middle in found and len(found) <= 2
     assert read < 100

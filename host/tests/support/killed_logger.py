@@ -31,7 +31,8 @@ from rich.progress import track
 from host.tests.support.naive_shoe import KEYS, NaiveShoe, fake_mac, naive_event
 from sabot.link.client import Client
 from sabot.log.logger import Logger, LogWatcher
-from sabot.log.store import Store, open_store
+from sabot.log.sqlite.store import SqliteStore
+from sabot.log.store import open_store
 
 _UNIT = "U1"
 _LONGEST_LIFE_S = 3.0
@@ -209,7 +210,7 @@ def _die_at(moment: str, count: int, pages: int) -> None:
         return connection
 
     sqlite3.connect = connected  # type: ignore[assignment]
-    acknowledge, derive = Client.acknowledge, Store.derive
+    acknowledge, derive = Client.acknowledge, SqliteStore.derive
 
     def acknowledged(client: Client) -> None:
         counting[0] = True
@@ -220,14 +221,14 @@ def _die_at(moment: str, count: int, pages: int) -> None:
             die()
         counting[0] = False
 
-    def deriving(store: Store, most: int | None = None) -> None:
+    def deriving(store: SqliteStore, most: int | None = None) -> None:
         counting[0] = moment in ("statement", "deriving")
         derive(store, most)
         counting[0] = moment == "statement"
 
     if moment in ("stored", "acknowledged"):
         Client.acknowledge = acknowledged  # type: ignore[method-assign]
-    Store.derive = deriving  # type: ignore[method-assign]
+    SqliteStore.derive = deriving  # type: ignore[method-assign]
 
 
 def main() -> int:

@@ -26,6 +26,7 @@ from sabot.floor.rounds.index_spans import Games, read_span
 from sabot.floor.rounds.index_tables import IndexTables
 from sabot.floor.rounds.search import Query
 from sabot.games import catalogue
+from sabot.log.sqlite.store import SqliteStore
 from sabot.log.store import Store
 from sabot.web.pages import round as round_page
 from sabot_firmware.table.dealing import Dealing
@@ -91,15 +92,15 @@ def test_a_round_that_ends_face_down_while_the_index_reads_is_not_found(
     with new_log(tmp_path / "log") as store:
         store.keep_game(MIDI)
         store.append(UNIT, stored(log.records))
-        kept, chunks = len(log.records), Store.raw_chunks
+        kept, chunks = len(log.records), SqliteStore.raw_chunks
 
-        def later(self: Store, *given: Any) -> Iterator[Any]:
+        def later(self: SqliteStore, *given: Any) -> Iterator[Any]:
             if len(log.records) == kept:
                 deal_face_down(log)
                 store.append(UNIT, stored(log.records[kept:]))
             return chunks(self, *given)
 
-        monkeypatch.setattr(Store, "raw_chunks", later)
+        monkeypatch.setattr(SqliteStore, "raw_chunks", later)
         index = RoundIndex(store)
         index.look()
         assert [each.row.round for each in index.rounds(Query(), 10)[0]] == [1]
