@@ -17,6 +17,7 @@ from host.tests.support.helpers import event_bytes
 from host.tests.support.killed_logger import Kills
 from host.tests.support.naive_shoe import recorded
 from sabot.log.sqlite import log_file
+from sabot.log.sqlite.log_file import LogConnection
 from sabot.log.store import open_store
 
 pytestmark = pytest.mark.slow
@@ -25,6 +26,7 @@ _APPEND = """
 import resource, signal, sys
 from pathlib import Path
 from sabot.errors import DiskFull
+from sabot.log.sqlite.log_file import LogConnection
 from sabot.log.store import open_store
 from host.tests.support.helpers import event_bytes
 from host.tests.support.naive_shoe import recorded
@@ -124,7 +126,7 @@ def test_loggers_killed_at_any_moment_lose_and_repeat_nothing(
         kills.end()
 
 
-class _Repaired(sqlite3.Connection):
+class _Repaired(LogConnection):
     """A connection to a log whose write-ahead log is being repaired for two more looks."""
 
     looks = 2
@@ -147,7 +149,7 @@ def test_a_reader_waits_while_the_log_of_a_killed_process_is_repaired(
     connected = sqlite3.connect
 
     def connect(*given: Any, **named: Any) -> sqlite3.Connection:
-        return connected(*given, factory=_Repaired, **named)
+        return connected(*given, **named | {"factory": _Repaired})
 
     monkeypatch.setattr(log_file.sqlite3, "connect", connect)
     with open_store(path) as store:
