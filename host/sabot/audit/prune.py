@@ -5,7 +5,8 @@ tombstone. A shoe of cards is removed together with the events up to the next `s
 first one also with the events before it. A shoe of cards stays if
 
 - any of its records is younger than the retention time, or it has not ended,
-- it is the unit's last one: the log goes on from there, or
+- it is the unit's last one: the log goes on from there,
+- the log is forwarded to a centre (sabot/centre), which has not signed for all of it yet, or
 - the verifier finds anything wrong in what would be removed: a log in dispute is evidence.
 
 A record has two ages: since the host received it, by the host's clock, and since the shoe wrote it,
@@ -31,6 +32,7 @@ from sabot.keys.signing import PrivateKey
 from sabot.link.events import DECIDED_KINDS, Event, RoundVoidEvent
 from sabot.link.wire import WireError
 from sabot.log.store import Filter, Row, Store
+from sabot.receipts import kept
 from sabot.text import counted, local_time
 
 
@@ -63,6 +65,8 @@ class PrunePlan:
     """Why that stretch stays, for people."""
     stuck: bool
     """Whether it stays for ever, because it is old and its end is not in the log."""
+    unreceipted: bool
+    """Whether it stays only because the centre has not signed for it."""
     macs_checked: bool
     """Whether there was a key to check the MACs of the records to remove."""
     findings: Sequence[Finding]
@@ -93,16 +97,21 @@ def plan(
     Raises KeysUnusable if `keys` have no key of the unit.
     """
     going: list[Stretch] = []
-    stays, why, stuck = None, "there is nothing else", False
+    stays, why, stuck, unreceipted = None, "there is nothing else", False, False
+    receipted = kept.covered(store, unit)
     keep_ms = keep_days * DAY_MS
     first = max((each.last for each in tombstones(store, unit)), default=0) + 1
     for stretch in _stretches(store.rows(Filter(unit=unit)), first, now_unix_ms, keep_ms):
         old = now_unix_ms - stretch.youngest_unix_ms >= keep_ms
-        if old and stretch.ended and stretch.followed:
+        may_go = old and stretch.ended and stretch.followed
+        unreceipted = may_go and receipted is not None and receipted < stretch.last
+        if may_go and not unreceipted:
             going.append(stretch)
             continue
-        stays, stuck = stretch, old and stretch.followed
-        if not old:
+        stays, stuck = stretch, old and stretch.followed and not unreceipted
+        if unreceipted:
+            why = f"the centre has no receipt for it, only up to event {receipted}"
+        elif not old:
             why = f"until {local_time(stretch.youngest_unix_ms + keep_ms)} at least"
         elif not stretch.followed:
             why = "the log goes on from there"
@@ -118,7 +127,8 @@ def plan(
         checks = UnitChecks(unit, macs=macs, tombstones=store.tombstones(unit))
         found = checks.verify(store.raw(unit, last=going[-1].last), Summary())
         findings = [each for each in found if each.kind != "no_key"]
-    return PrunePlan(unit, going, stays, why, stuck, keys is not None, findings)
+    checked = keys is not None
+    return PrunePlan(unit, going, stays, why, stuck, unreceipted, checked, findings)
 
 
 def carry_out(

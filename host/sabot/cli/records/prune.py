@@ -41,7 +41,8 @@ def prune(
 
     Removes only whole shoes of cards that have ended, the oldest first, and never a unit's last
     one. If a check finds something wrong in them it removes nothing, and the exit code is 1. MACs
-    are checked with the units' keys; without a unit's key it says that they were not.
+    are checked with the units' keys; without a unit's key it says that they were not. Of a log that
+    is forwarded to a centre, only what the centre has signed for is removed.
     """
     private = load_private_key(key)
     known = default_keys(keys)
@@ -79,6 +80,12 @@ def prune(
                 f"{planned.unit} shoe {planned.stays.shoe}: its end is not in {db}, so it and all "
                 "shoes after it are kept, however old; `sabot export --open` makes a bundle of it"
             )
+    waiting = [planned.unit for planned in plans if planned.unreceipted]
+    if waiting:
+        raise KeptByLaw(
+            f"{', '.join(waiting)}: old shoes are kept until the centre has signed for them; run "
+            "`sabot forward`, and `sabot notary` at the centre, then try again"
+        )
 
 
 def retention(
