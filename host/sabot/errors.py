@@ -305,6 +305,19 @@ class ListUnusable(SabotError):
     exit_code = 39
 
 
+class NotThisSites(SabotError):
+    """The centre does not take this unit from this role: another site forwards it, or none."""
+
+    exit_code = 40
+
+
+class NoDatabaseServer(SabotError):
+    """The PostgreSQL server is not there, is starting or ending, or has no room for a session. What
+    goes on for long tries again."""
+
+    exit_code = 41
+
+
 class ReceiptsUnusable(SabotError):
     """The file does not consist of receipts and checkpoints, or cannot be read or written."""
 
