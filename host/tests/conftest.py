@@ -11,6 +11,8 @@ from argon2 import profiles
 
 import protocol.tests.conftest  # noqa: F401 - Hypothesis without clocks, here too
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
+from host.tests.support.postgres import Database, Server, make_template
+from host.tests.support.postgres import new_log as postgres_log
 from sabot.desk import passwords
 from sabot.log.store import Store
 from sabot.sim.process import SimulatedShoe
@@ -57,6 +59,21 @@ def good_store(tmp_path: Path, good_log: list[bytes]) -> Iterator[Store]:
     with new_log(tmp_path / "good.sqlite") as store:
         store.append("U1", stored(good_log))
         yield store
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server, which all tests of this process share."""
+    with Server() as server:
+        make_template(server)
+        yield server
+
+
+@pytest.fixture
+def database(postgres: Server) -> Iterator[Database]:
+    """A new, empty log in PostgreSQL."""
+    with postgres_log(postgres) as made:
+        yield made
 
 
 @pytest.fixture

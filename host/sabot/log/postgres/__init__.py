@@ -1,0 +1,1 @@
+"""A log in a database of a PostgreSQL server."""

@@ -1,0 +1,109 @@
+"""The one way by which records come into a log in PostgreSQL: its function `sabot.take`."""
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+
+from sabot.errors import DatabaseUnusable, HistoryDiffers, NotThisSites, SabotError
+from sabot.log.found import Row
+from sabot.log.place import Address
+from sabot.log.postgres.arrays import bigints, byteas, texts
+
+MOST = 20_000
+"""Records in one batch."""
+
+_TAKE = b"SELECT * FROM sabot.take($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+_WRONG, _NOT_YOURS, _OTHER_BYTES, _ENDS_BEFORE, _DAMAGED = (
+    "SB400", "SB403", "SB409", "SB412", "SB422",
+)  # fmt: skip
+
+
+class Head(NamedTuple):
+    """The newest record of a unit that was ever stored, pruned ones too, and how many were."""
+
+    number: int
+    mac: bytes
+    records: int
+
+
+class OtherBytes(HistoryDiffers):
+    """Record `number` is stored with other bytes than those that were sent. Nothing was stored."""
+
+    def __init__(self, text: str, number: int) -> None:
+        super().__init__(text)
+        self.number = number
+
+
+class EndsBefore(SabotError):
+    """The log of the centre ends with record `newest`, before that after which records were sent:
+    it lost some. Nothing was stored."""
+
+    def __init__(self, text: str, newest: int) -> None:
+        super().__init__(text)
+        self.newest = newest
+
+
+class DamagedOnTheWay(SabotError):
+    """The server got other bytes than were sent. Nothing was stored; send it again."""
+
+
+def take(
+    place: Address,
+    session: psycopg.Connection[Any],
+    unit: str,
+    rows: Sequence[Row],
+    after: int | None = None,
+    received_unix_ms: int | None = None,
+) -> Head:
+    """Store records of a unit, all or none; they are durable once the transaction is committed.
+
+    As `PostgresStore.take`. Only a keeper may say when they were received.
+    """
+    try:
+        arrays = (
+            bigints([row.number for row in rows]),
+            byteas([row.data for row in rows]),
+            byteas([row.mac for row in rows]),
+            texts([row.kind for row in rows]),
+            bigints([row.unix_ms for row in rows]),
+            bigints([row.shoe for row in rows]),
+            bigints([row.round for row in rows]),
+        )
+        digest = hashlib.sha256(unit.encode())
+    except (struct.error, TypeError, AttributeError, UnicodeEncodeError):
+        raise DatabaseUnusable(
+            f"{place}: an event of {unit} has a number too large to be stored, or no bytes; switch "
+            "the shoe off and on, update its firmware"
+        ) from None
+    for array in arrays:
+        digest.update(array)
+    cursor = psycopg.RawCursor(session)
+    cursor.format = psycopg.pq.Format.BINARY
+    try:
+        cursor.execute(_TAKE, (unit, after, *arrays, received_unix_ms, digest.digest()))
+    except psycopg.Error as error:
+        raise _refused(place, unit, error) from None
+    return Head(*cursor.fetchone() or ())
+
+
+def _refused(place: Address, unit: str, error: psycopg.Error) -> BaseException:
+    code, detail = error.sqlstate, error.diag.message_detail or "0"
+    if code == _NOT_YOURS:
+        return NotThisSites(
+            f"{place}: does not take {unit} from this role; its keeper can let it: "
+            "sabot database site"
+        )
+    if code == _OTHER_BYTES:
+        return OtherBytes(
+            f"{unit}: event {detail} is in {place} with other bytes; keep both", int(detail)
+        )
+    if code == _ENDS_BEFORE:
+        return EndsBefore(f"{place}: ends with event {detail} of {unit}", int(detail))
+    if code == _DAMAGED:
+        return DamagedOnTheWay(f"{place}: got other events of {unit} than were sent")
+    if code == _WRONG:
+        return DatabaseUnusable(f"{place}: refused events of {unit}: {error.diag.message_primary}")
+    return error
