@@ -335,6 +335,12 @@ class ListFailed(SabotError):
         self.exit_code = exit_code
 
 
+class FeedsUnusable(SabotError):
+    """The configuration of the feeds cannot be used, or names a file that cannot be."""
+
+    exit_code = 42
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return which of `names` a misspelled `name` probably means; None if none is similar."""
     near = get_close_matches(name.lower(), list(names), 1)

@@ -52,6 +52,9 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "users": "sabot.cli.screens.users",
         "desk": "sabot.cli.screens.desk",
     },
+    "Send it on": {
+        "feed": "sabot.cli.centre.feed",
+    },
     "Prove it, and keep it": {
         "verify": "sabot.cli.records.check",
         "checkpoints": "sabot.cli.records.check",

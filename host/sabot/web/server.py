@@ -114,10 +114,12 @@ class Server:
 
 
 class _Uvicorn(uvicorn.Server):
-    """Ends the feeds first: they would last until the grace is over."""
+    """Ends the feeds of pages first, if there are any: they would last until the grace is over."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.config.loaded_app.state.feeds.close()
+        feeds = getattr(self.config.loaded_app.state, "feeds", None)
+        if feeds is not None:
+            feeds.close()
         await super().shutdown(sockets)
 
 

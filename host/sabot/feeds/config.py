@@ -1,0 +1,331 @@
+"""What feeds.toml says: which feeds there are, and where missing rounds can be asked for.
+
+It is used whole or not at all: `read` finds every fault of it.
+"""
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from sabot.errors import FeedsUnusable, did_you_mean
+from sabot.feeds.message import WHAT, Message
+from sabot.feeds.secret_files import Unusable, read_secret, webhook_secrets
+from sabot.listening import Address, address_of, is_this_machine
+
+DEFAULT_PULL_PORT = 8702
+_MOST_BYTES = 1 << 20
+_MOST_FEEDS = 100
+_MOST_NAME = 40
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+_LEAST_TOKEN = 20  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One feed."""
+
+    name: str
+    kind: str
+    """One of KINDS."""
+    address: str
+    what: frozenset[str]
+    """Some of message.WHAT."""
+    units: frozenset[str] | None
+    """Only these; None for all."""
+    tables: frozenset[str] | None
+    since_unix_ms: int | None
+    """Only what the log received from then on; None for all that is in it."""
+    secrets: tuple[bytes, ...] = ()
+    """Keys that sign a webhook, each a signature of its own."""
+    token: str | None = None
+    """With it the receiver may ask for missing rounds."""
+    prefix: str = "sabot"
+    """What subjects or topics begin with."""
+    user: str | None = None
+    password: str | None = None
+    ca: Path | None = None
+    """Certificates to check the receiver's with; None for those of this machine."""
+
+    def wants(self, message: Message) -> bool:
+        """Whether this feed has this message."""
+        return (
+            message.what in self.what
+            and self.wants_unit(message.unit)
+            and (self.tables is None or message.table in self.tables)
+        )
+
+    def wants_unit(self, unit: str) -> bool:
+        """Whether this feed has any messages of this unit."""
+        return self.units is None or unit in self.units
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """Where missing rounds can be asked for."""
+
+    listen: Address
+    certificate: Path | None
+    private_key: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The whole configuration."""
+
+    path: Path
+    feeds: tuple[Feed, ...]
+    pull: Pull | None
+
+    @property
+    def outbox(self) -> Path:
+        """The outbox, beside the configuration."""
+        return self.path.with_suffix(".sqlite")
+
+
+_OF_ALL = ("name", "kind", "address", "what", "units", "tables", "since", "token", "ca")
+_OF_KIND: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "webhook": (("https", "http"), ("secret",)),
+    "nats": (("tls", "nats"), ("subject", "user", "password")),
+    "mqtt": (("mqtts", "mqtt"), ("topic", "user", "password")),
+}
+"""By kind: the schemes of addresses, with TLS and without, and keys that only this kind has."""
+
+KINDS = tuple(_OF_KIND)
+
+
+class _Fault(Exception):
+    """A value that cannot be used; the text says why and what to do."""
+
+
+def read(path: Path) -> Config:
+    """Read a configuration. Raises FeedsUnusable, which has every fault, each with its feed and
+    key."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise FeedsUnusable(
+            f"{path}: cannot be read ({error.strerror}); docs/feeds.md shows one"
+        ) from None
+    if len(data) > _MOST_BYTES:
+        raise FeedsUnusable(f"{path}: larger than a configuration can be; name the right file")
+    try:
+        document = tomllib.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise FeedsUnusable(f"{path}: is not TOML ({error}); correct it") from None
+    reader = _Reader(path)
+    found = reader.config(document)
+    if reader.faults:
+        raise FeedsUnusable(f"{path}: {'; '.join(reader.faults)}")
+    return found
+
+
+class _Reader:
+    """Reads a document and collects its faults."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.faults: list[str] = []
+        self._where = ""
+
+    def config(self, document: Mapping[str, Any]) -> Config:
+        self._refuse_others(document, ("feed", "pull"))
+        tables = document.get("feed", [])
+        if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+            self._fault("feed", "write each feed as [[feed]]")
+            tables = []
+        elif not tables:
+            self._fault("feed", "there is none; add one as [[feed]]")
+        if len(tables) > _MOST_FEEDS:
+            self._fault("feed", f"there are more than {_MOST_FEEDS}; split them")
+        feeds = [self._feed(place, each) for place, each in enumerate(tables, 1)]
+        names = [each.name for each in feeds]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            self.faults.append(f"feed {name}: there are several of this name; rename one")
+        pull = self._pull(document.get("pull"))
+        self._where = ""
+        if pull is None and any(each.token for each in feeds):
+            self._fault("pull", "a feed has a token; say [pull] with listen")
+        return Config(self._path, tuple(feeds), pull)
+
+    def _feed(self, place: int, table: Mapping[str, Any]) -> Feed:
+        self._where = f"feed {place}"
+        name = self._value(table, "name", _name, "")
+        self._where = f"feed {name or place}"
+        kind = self._value(table, "kind", _kind, "")
+        schemes, own = _OF_KIND.get(kind, ((), ()))
+        if kind:
+            self._refuse_others(table, (*_OF_ALL, *own))
+        prefix = "subject" if kind == "nats" else "topic"
+        separator = "." if kind == "nats" else "/"
+        user = self._value(table, "user", _text, None)
+        password = self._value(table, "password", self._password, None)
+        if (user is None) != (password is None):
+            self._fault("user", "user and password go together; name both")
+        return Feed(
+            name,
+            kind,
+            self._value(table, "address", lambda value: _address(value, schemes), ""),
+            self._value(table, "what", _what, frozenset(WHAT)),
+            self._value(table, "units", _names, None),
+            self._value(table, "tables", _names, None),
+            self._value(table, "since", _since, None),
+            self._value(table, "secret", self._secrets, (), needed=kind == "webhook"),
+            self._value(table, "token", self._token, None),
+            self._value(table, prefix, lambda value: _prefix(value, separator), "sabot"),
+            user,
+            password,
+            self._value(table, "ca", self._file, None),
+        )
+
+    def _pull(self, table: object) -> Pull | None:
+        self._where = "pull"
+        if table is None:
+            return None
+        if not isinstance(table, dict):
+            self._fault("", "write it as [pull]")
+            return None
+        self._refuse_others(table, ("listen", "certificate", "private_key"))
+        listen = self._value(table, "listen", _listen, Address("127.0.0.1", DEFAULT_PULL_PORT))
+        certificate = self._value(table, "certificate", self._file, None)
+        private_key = self._value(table, "private_key", self._file, None)
+        if certificate is None and not is_this_machine(listen.host):
+            self._fault(
+                "listen", f"{listen.host} can be reached by other machines; name a certificate"
+            )
+        if private_key is not None and certificate is None:
+            self._fault("private_key", "is the key of a certificate; name that too")
+        return Pull(listen, certificate, private_key)
+
+    def _value(
+        self, table: Mapping[str, Any], key: str, read: Callable[[Any], Any], absent: Any,
+        *, needed: bool = False,
+    ) -> Any:  # fmt: skip
+        """The value of a key, read; `absent` without it, and after a fault."""
+        if key not in table:
+            if needed or key in ("name", "kind", "address", "listen"):
+                self._fault(key, "is missing; add it")
+            return absent
+        try:
+            return read(table[key])
+        except _Fault as error:
+            self._fault(key, str(error))
+        except Unusable as error:
+            self._fault(key, str(error))
+        return absent
+
+    def _refuse_others(self, table: Mapping[str, Any], known: Iterable[str]) -> None:
+        for key in table:
+            if key not in known:
+                self._fault(key, f"is not known; {did_you_mean(key, known)}")
+
+    def _fault(self, key: str, text: str) -> None:
+        where = ", ".join(each for each in (self._where, key) if each)
+        self.faults.append(f"{where}: {text}")
+
+    def _file(self, value: object) -> Path:
+        path = self._path.parent / _text(value)
+        if not path.is_file():
+            raise _Fault(f"{path}: no such file; name another one")
+        return path
+
+    def _secrets(self, value: object) -> tuple[bytes, ...]:
+        return webhook_secrets(self._path.parent / _text(value))
+
+    def _token(self, value: object) -> str:
+        path = self._path.parent / _text(value)
+        token = read_secret(path)
+        if len(token) < _LEAST_TOKEN or not token.isascii() or not token.isprintable():
+            raise _Fault(f"{path}: has fewer than {_LEAST_TOKEN} characters, or not only ASCII")
+        return token
+
+    def _password(self, value: object) -> str:
+        return read_secret(self._path.parent / _text(value))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise _Fault("must be text; correct it")
+    return value
+
+
+def _name(value: object) -> str:
+    name = _text(value)
+    if len(name) > _MOST_NAME or not _NAME.issuperset(name):
+        raise _Fault(f"must be 1 to {_MOST_NAME} of A-Z, a-z, 0-9, - and _; rename it")
+    return name
+
+
+def _kind(value: object) -> str:
+    kind = _text(value)
+    if kind not in KINDS:
+        raise _Fault(f"{kind} is no kind of feed; {did_you_mean(kind, KINDS)}")
+    return kind
+
+
+def _names(value: object) -> frozenset[str]:
+    if not isinstance(value, list) or not value or not all(isinstance(n, str) for n in value):
+        raise _Fault('must be a list of names, as ["SHOE-7"]; correct it')
+    return frozenset(value)
+
+
+def _what(value: object) -> frozenset[str]:
+    names = _names(value)
+    for name in sorted(names):
+        if name not in WHAT:
+            raise _Fault(f"{name} is nothing that a feed has; {did_you_mean(name, WHAT)}")
+    return names
+
+
+def _since(value: object) -> int:
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        how = "a date alone; add a time" if isinstance(value, date) else "not a time"
+        raise _Fault(f"is {how} and offset, as 2026-11-21T20:00:00Z")
+    return int(value.astimezone(UTC).timestamp() * 1000)
+
+
+def _listen(value: object) -> Address:
+    try:
+        return address_of(_text(value), DEFAULT_PULL_PORT)
+    except ValueError as error:
+        raise _Fault(f"{error}; correct it") from None
+
+
+def _prefix(value: object, separator: str) -> str:
+    prefix = _text(value)
+    if not all(part and _NAME.issuperset(part) for part in prefix.split(separator)):
+        raise _Fault(f"must be words of A-Z, a-z, 0-9, - and _ with {separator} between them")
+    return prefix
+
+
+def _address(value: object, schemes: tuple[str, ...]) -> str:
+    address = _text(value)
+    try:
+        parts = urlsplit(address)
+        port_is_good = parts.port != 0
+    except ValueError as error:
+        raise _Fault(f"is not an address ({error}); correct it") from None
+    if parts.username is not None or parts.password is not None:
+        raise _Fault("has a user or password in it; name them as user and password")
+    if not schemes:
+        return address
+    if parts.scheme not in schemes or not parts.hostname or not port_is_good or parts.fragment:
+        raise _Fault(f"must begin with {schemes[0]}:// and name a host; correct it")
+    if not address.isascii() or not address.isprintable() or " " in address:
+        raise _Fault("has characters that an address cannot have; write them as %XX")
+    if parts.scheme == schemes[1] and not is_this_machine(parts.hostname):
+        raise _Fault(
+            f"{schemes[1]}:// to another machine lets everyone on the way read along; "
+            f"use {schemes[0]}://"
+        )
+    if schemes[0] != "https" and not _is_bare(parts):
+        raise _Fault("has a path; leave it out")
+    return address
+
+
+def _is_bare(parts: SplitResult) -> bool:
+    return parts.path in ("", "/") and not parts.query

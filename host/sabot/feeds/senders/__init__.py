@@ -1,0 +1,1 @@
+"""How messages are sent: to web servers, to NATS, to MQTT brokers."""

@@ -1,0 +1,162 @@
+"""Makes messages of the events of one shoe of cards.
+
+Nothing that must not show is in them: a round is held back until log/reveal.py lets it show, a card
+that stays sealed is not in its round, and incidents are found as for alerts (floor/incident_feed).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import Any
+
+from sabot.audit.checks.decoding import values_of
+from sabot.feeds.message import (
+    INCIDENT_FOUND,
+    ROUND_ENDED,
+    SHOE_ENDED,
+    SHOE_LOADED,
+    Message,
+    Position,
+    message_of,
+)
+from sabot.floor.incident_feed import IncidentFeed
+from sabot.link.events import Event, ProvisionedEvent, ShoeEndedEvent, ShoeLoadedEvent
+from sabot.log.follow import RawRecord
+from sabot.log.reveal import Reveal, ShownGames
+from sabot.log.rounds import Dealt, Rounds
+from sabot.reports.incident import Incident, Limits
+from sabot.text import utc_time
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a shoe of cards needs of what came before it. It follows from the log and the number of
+    the first event of the shoe of cards alone."""
+
+    deciding: tuple[Event, ...] = ()
+    """Events that decide by which game the first round is dealt, and whether the lid is open."""
+    records: tuple[RawRecord, ...] = ()
+    """The last records before: what an incident may have begun in."""
+    table: str = ""
+    """Where the unit stood."""
+
+
+@dataclass(slots=True)
+class Held:
+    """A round that has ended and must not be shown yet, and what decides when it may be."""
+
+    ended: Dealt
+    reveal: Reveal
+
+
+@dataclass(slots=True)
+class _Making:
+    """The messages of one event."""
+
+    event: int
+    made: list[Message] = field(default_factory=list)
+
+    def add(
+        self, type_: str, number: int, unix_ms: int | None, data: dict[str, Any], kind: str = ""
+    ) -> None:
+        position = Position(self.event, len(self.made))
+        self.made.append(message_of(type_, position, number, unix_ms, data, kind))
+
+
+class ShoeMessages:
+    """Takes the records of one shoe of cards of a unit, in order. `held` is the last round of the
+    one before, if it was not shown yet."""
+
+    def __init__(
+        self,
+        unit: str,
+        games: ShownGames,
+        before: Before,
+        held: Held | None = None,
+        *,
+        with_incidents: bool = True,
+    ) -> None:
+        self.held = held
+        self.shoe = 0
+        """Its number; 0 before the first event that has one."""
+        self._unit, self._table = unit, before.table
+        self._rounds = Rounds(unit)
+        self._reveal = Reveal(games)
+        self._incidents = IncidentFeed(unit, Limits(), games) if with_incidents else None
+        for event in before.deciding:
+            self._reveal.add(event)
+            if self._incidents is not None:
+                self._incidents.know(event)
+        self._warm_up(before.records)
+
+    def _warm_up(self, records: Iterable[RawRecord]) -> None:
+        """Let what was before be known. Incidents of it are those of the shoe of cards before."""
+        if self._incidents is None:
+            return
+        for values in values_of([record for _, record, _ in records]):
+            if values is not None:
+                self._incidents.add(values)
+        self._incidents.new()
+
+    def add_damaged(self) -> None:
+        """Take a record that cannot be read: a round that it may be part of is left out."""
+        self._rounds.open = None
+
+    def add(self, event: Event, values: list[Any]) -> list[Message]:
+        """Take the next event, and its values as `values_of` gives them. Return its messages."""
+        made = _Making(event.number)
+        self.shoe = event.shoe or self.shoe
+        if isinstance(event, ProvisionedEvent):
+            self._table = event.table
+        self._take_round(event, made)
+        if isinstance(event, ShoeLoadedEvent):
+            more: dict[str, Any] = {"game": event.game, "decks": event.decks}
+            made.add(
+                SHOE_LOADED, event.number, event.unix_ms, self._of_shoe(event) | more, "shoe_loaded"
+            )
+        elif isinstance(event, ShoeEndedEvent):
+            more = {"reason": event.reason, "rounds": event.rounds, "cards": event.cards}
+            made.add(
+                SHOE_ENDED, event.number, event.unix_ms, self._of_shoe(event) | more, "shoe_ended"
+            )
+        if self._incidents is not None:
+            self._incidents.add(values)
+            for each in self._incidents.new():
+                self._put_incident(each, made)
+        return made.made
+
+    def _take_round(self, event: Event, made: _Making) -> None:
+        if self.held is not None and self.held.reveal is not self._reveal:
+            self.held.reveal.add(event)
+        self._show(made)  # of the shoe of cards before, or as it was decided
+        ended = self._rounds.add(event)
+        self._reveal.add(event)
+        if ended is not None:
+            # A round that was held back and then called a misdeal has no result any more.
+            self.held = Held(ended, self._reveal)
+        self._show(made)
+
+    def _show(self, made: _Making) -> None:
+        """Make the message of the round that is held back, if it may be shown now."""
+        if self.held is None:
+            return
+        ended = self.held.ended
+        if (ended.shoe, ended.round) == self.held.reveal.hidden:
+            return
+        self.held = None
+        data = {"unit": self._unit, "table": self._table} | ended.as_json()
+        made.add(ROUND_ENDED, ended.last_event, ended.ended_unix_ms, data)
+
+    def _of_shoe(self, event: Event) -> dict[str, Any]:
+        return {
+            "unit": self._unit,
+            "table": self._table,
+            "shoe": event.shoe,
+            "event": event.number,
+            "time": utc_time(event.unix_ms),
+        }
+
+    def _put_incident(self, found: Incident, made: _Making) -> None:
+        data = {"unit": self._unit, "table": self._table} | found.as_json(UTC)
+        assert found.event is not None  # the feed's all have one
+        made.add(INCIDENT_FOUND, found.event, found.unix_ms, data, found.kind)

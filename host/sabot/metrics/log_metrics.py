@@ -1,0 +1,99 @@
+"""What is in a log, and how it does: for every command that has one."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+
+from sabot import __version__
+from sabot.errors import SabotError
+from sabot.log.store import Store
+
+_ATTACHED_S = 15.0
+"""A log notes every 5 s which shoes it has."""
+_WAL = "-wal"
+
+
+class LogMetrics:
+    """The metrics of the log `store`. What Prometheus asks for is read then, and only of units that
+    have changed since."""
+
+    def __init__(self, store: Store, now_s: Callable[[], float] = time.time) -> None:
+        self._store, self._now_s = store, now_s
+        self._lock = threading.Lock()  # of the follower, and of what follows
+        self._follower = store.follower()
+        self._newest: dict[str, int] = {}
+        self._received_s: dict[str, float] = {}
+
+    def collect(self) -> Iterator[Metric]:
+        """As `serving.Collector`."""
+        info = GaugeMetricFamily("sabot_info", "1, with the version.", labels=["version"])
+        info.add_metric([__version__], 1)
+        yield info
+        readable = GaugeMetricFamily("sabot_log_readable", "1 if the log can be read.")
+        try:
+            with self._lock:
+                found = [*self._of_log()]
+        except SabotError:
+            found = []
+        readable.add_metric([], bool(found))
+        yield readable
+        yield from found
+        yield from self._of_disk()
+
+    def _of_log(self) -> Iterator[Metric]:
+        changed = self._follower.poll()
+        with self._store.at_one_moment():
+            for unit, newest in changed.items():
+                if not newest:
+                    self._newest.pop(unit, None)
+                    self._received_s.pop(unit, None)
+                    continue
+                self._newest[unit] = newest
+                received = self._store.last_received(unit)
+                if received is not None:
+                    self._received_s[unit] = received / 1000
+        noted = self._follower.noted()
+        now_s = self._now_s()
+        numbers = GaugeMetricFamily(
+            "sabot_unit_newest_event", "Number of a unit's newest event.", labels=["unit"]
+        )
+        times = GaugeMetricFamily(
+            "sabot_unit_event_timestamp_seconds",
+            "When this log received a unit's newest event.",
+            labels=["unit"],
+        )
+        attached = GaugeMetricFamily(
+            "sabot_unit_attached_timestamp_seconds",
+            "When a log last noted that it had a unit's shoe.",
+            labels=["unit"],
+        )
+        for unit, newest in self._newest.items():
+            numbers.add_metric([unit], newest)
+            if unit in self._received_s:
+                times.add_metric([unit], self._received_s[unit])
+        ends = {unit: end / 1000 for unit, (end, _) in noted.items() if unit in self._newest}
+        for unit, end_s in ends.items():
+            attached.add_metric([unit], end_s)
+        yield GaugeMetricFamily("sabot_units", "Units in the log.", len(self._newest))
+        count = sum(0 <= now_s - end_s < _ATTACHED_S for end_s in ends.values())
+        yield GaugeMetricFamily("sabot_shoes_attached", "Shoes that a log has now.", count)
+        yield from (numbers, times, attached)
+
+    def _of_disk(self) -> Iterator[Metric]:
+        """Of a log in a file, and of the disk that has it."""
+        place = self._store.place
+        if not isinstance(place, Path):
+            return
+        with suppress(OSError):
+            wal = place.with_name(place.name + _WAL)
+            size = place.stat().st_size + (wal.stat().st_size if wal.exists() else 0)
+            yield GaugeMetricFamily("sabot_database_bytes", "Size of the log.", size)
+            disk = os.statvfs(place.parent)
+            free, total = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
+            yield GaugeMetricFamily("sabot_disk_free_bytes", "Room on the log's disk.", free)
+            yield GaugeMetricFamily("sabot_disk_bytes", "Size of the log's disk.", total)
