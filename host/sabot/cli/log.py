@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from signal import SIGHUP, SIGTERM, default_int_handler, signal
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -12,6 +12,7 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.interrupted import left_by
 from sabot.cli.key_files import default_keys, load_command_keys
+from sabot.cli.measured import Metrics, measured
 from sabot.cli.view import console, print_json, problems
 from sabot.errors import (
     Interrupted,
@@ -32,6 +33,9 @@ from sabot.log.rounds import Dealt
 from sabot.log.store import Store, open_store
 from sabot.reports.terminal.rounds import name_text, round_line
 from sabot_protocol.messages import NO_GAME
+
+if TYPE_CHECKING:
+    from sabot.metrics.commit_metrics import CommitMetrics
 
 _PROBE_S = 1.0
 _WAIT_S = 0.2
@@ -86,20 +90,23 @@ def log(
     private_key: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --serve: the certificate's key.")
     ] = None,
+    metrics: Metrics = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a round, as soon as it has ended.")
     ] = False,
 ) -> None:
     """Log one or many shoes: every event is stored, then acknowledged. Ctrl-C ends it."""
+    commits = _NoCommits() if metrics is None else _commit_metrics()
     watcher = LogWatcher(
         attached=_print_attached,
         lost=_print_lost,
         round_ended=_print_round_json if as_json else _print_round,
         warned=problems.print,
+        committed=commits.committed,
     )
     keys = load_command_keys(commands)
     screens = _screens(listen, certificate, private_key) if serve else _no_screens
-    with open_store(db, create=True) as store, screens(store):
+    with open_store(db, create=True) as store, screens(store), _metrics(metrics, store, commits):
         port = list(dict.fromkeys(port))
         readers = Readers(port)
         logger = Logger(store, port, watcher, once=once, keys=keys, readers=readers)
@@ -124,6 +131,29 @@ def log(
         raise Interrupted(f"interrupted: {db}: {left_by('log')}")
     if interrupted:
         problems.print(f"{db}: {left_by('log')}")
+
+
+class _NoCommits:
+    """Measures nothing."""
+
+    def committed(self, records: int, took_s: float) -> None:
+        """As CommitMetrics."""
+
+
+def _commit_metrics() -> "CommitMetrics":
+    from sabot.metrics.commit_metrics import CommitMetrics  # a log without starts sooner
+
+    return CommitMetrics()
+
+
+def _metrics(
+    at: str | None, store: Store, commits: "CommitMetrics | _NoCommits"
+) -> AbstractContextManager[None]:
+    if isinstance(commits, _NoCommits):
+        return nullcontext()
+    from sabot.metrics.log_metrics import LogMetrics
+
+    return measured(at, LogMetrics(store), commits)
 
 
 def _no_screens(store: Store) -> AbstractContextManager[None]:

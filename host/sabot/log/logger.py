@@ -63,6 +63,7 @@ class LogWatcher:
     attached: Callable[[str, Client], None] = lambda port, client: None
     lost: Callable[[str, SabotError], None] = lambda port, error: None
     stored: Callable[[str, Sequence[Record]], None] = lambda unit, records: None
+    committed: Callable[[int, float], None] = lambda records, took_s: None
     round_ended: Callable[[Dealt], None] = lambda ended: None
     warned: Callable[[str], None] = lambda warning: None
 
@@ -254,8 +255,12 @@ class Logger:
                 if clock_due and stored_since and passed_on.idle:
                     clock_due, stored_since = not self._set_clock(client), False
                 continue
+            begin_s = time.monotonic()
             self._store.append(unit, received)
+            took_s = time.monotonic() - begin_s
             client.acknowledge_some(held)
+            with self._lock:
+                self._watcher.committed(len(received), took_s)
             passed_on.step(came)
             stored_since = True
             records = [record for record in received if record.event.number > last]

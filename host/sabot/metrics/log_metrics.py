@@ -9,9 +9,9 @@ from pathlib import Path
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
-from sabot import __version__
 from sabot.errors import SabotError
 from sabot.log.store import Store
+from sabot_firmware import VERSION
 
 _ATTACHED_S = 15.0
 """A log notes every 5 s which shoes it has."""
@@ -32,7 +32,7 @@ class LogMetrics:
     def collect(self) -> Iterator[Metric]:
         """As `serving.Collector`."""
         info = GaugeMetricFamily("sabot_info", "1, with the version.", labels=["version"])
-        info.add_metric([__version__], 1)
+        info.add_metric([VERSION], 1)
         yield info
         readable = GaugeMetricFamily("sabot_log_readable", "1 if the log can be read.")
         try:

@@ -126,6 +126,10 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
         ["serve", "--db", "hostile.sqlite", "--listen", f"{NAME}:1", "--plain-http"],
         ["serve", "--db", "hostile.sqlite", "--certificate", NAME, "--private-key", "junk"],
     ],
+    "feed": lambda _: [
+        *(["feed", "--once", "--config", "feeds.toml", "--db", db] for db in _LOGS),
+        *(["feed", "--config", each] for each in ("hostile-feeds.toml", "junk", NAME)),
+    ],
     "users list": lambda _: _on_logs("users", "list"),
     "users add": lambda _: [
         ["users", "add", name, "--role", role, "--db", "named.sqlite"]
@@ -418,6 +422,15 @@ def _make_documents() -> None:
     document = {"positions": [wager], "round": {"player": [TEXT], "banker": []}, TEXT: TEXT}
     Path("hostile.json").write_text(json.dumps(document))
     Path("wagers.json").write_text(TEXT)
+    quoted = json.dumps(ARGUMENT)
+    # One feed of no unit: nothing is sent.
+    fields = {"name": "a", "kind": "webhook", "address": "http://localhost:1", "secret": "secret"}
+    feed = "".join(f'{key} = "{value}"\n' for key, value in fields.items())
+    Path("feeds.toml").write_text(f"[[feed]]\n{feed}units = ['-']\n")
+    Path("secret").write_text(f"whsec_{'A' * 32}")
+    Path("secret").chmod(0o600)
+    hostile = "".join(f"{key} = {quoted}\n" for key in [*fields, "ca", "token", "units", quoted])
+    Path("hostile-feeds.toml").write_text(f"[[feed]]\n{hostile}[{quoted}]\n")
     name = "".join(each for each in TEXT if each.isprintable())[:40]
     seats = [
         {"seat": at, "player": name, "stakes_cents": 1000, "cards": hole}

@@ -3,7 +3,7 @@
 import ssl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
@@ -15,6 +15,7 @@ from sabot.cli import options
 from sabot.cli.interrupted import left_by
 from sabot.cli.key_files import default_keys, load_private_key
 from sabot.cli.log import ctrl_c_and_term
+from sabot.cli.measured import Metrics, measured
 from sabot.cli.view import console, problems
 from sabot.desk.desk import Desk
 from sabot.errors import CannotServe
@@ -98,6 +99,7 @@ def serve(
     keys: options.KeyFile = None,
     operator_key: OperatorKey = None,
     captures: Captures = None,
+    metrics: Metrics = None,
 ) -> None:
     """Show the tables of a log in a browser, as they are dealt. Ctrl-C ends it."""
     address, tls = where(listen, certificate, private_key, plain_http)
@@ -111,7 +113,7 @@ def serve(
         with (
             open_store(db) as store,
             ctrl_c_and_term(),
-            serving(store, address, tls, at_hand) as server,
+            serving(store, address, tls, at_hand, metrics) as server,
         ):
             console.print(server.url, soft_wrap=True)
             while server.running:
@@ -146,9 +148,14 @@ def where(
 
 @contextmanager
 def serving(
-    store: Store, address: Address, tls: ssl.SSLContext | None, at_hand: AtHand
+    store: Store,
+    address: Address,
+    tls: ssl.SSLContext | None,
+    at_hand: AtHand,
+    metrics: str | None = None,
 ) -> Iterator[Server]:
-    """Serve the screens of a log. Raises DeskMissing, CannotServe."""
+    """Serve the screens of a log, and its metrics at the address of --metrics. Raises DeskMissing,
+    CannotServe."""
     store.convert()
     desk = Desk(store)
     floor, index = Floor(store, desk), RoundIndex(store)
@@ -157,9 +164,18 @@ def serving(
         Prover(at_hand.keys),
     )  # fmt: skip
     server = Server(make_app(services), address, tls, problems.print)
-    with floor, index:
+    with floor, index, _metrics(metrics, store, floor):
         server.start()
         try:
             yield server
         finally:
             server.stop()
+
+
+def _metrics(at: str | None, store: Store, floor: Floor) -> AbstractContextManager[None]:
+    if at is None:
+        return nullcontext()
+    from sabot.metrics.floor_metrics import FloorMetrics  # screens without start sooner
+    from sabot.metrics.log_metrics import LogMetrics
+
+    return measured(at, LogMetrics(store), FloorMetrics(floor))

@@ -20,11 +20,11 @@ from urllib.parse import urlsplit
 
 import h11
 
-from sabot import __version__
 from sabot.feeds.config import Feed
 from sabot.feeds.message import CONTENT_TYPE, Message
 from sabot.feeds.senders.sending import DELIVERED, Outcome, Result
 from sabot.feeds.senders.transport import tls_of, why_not_reached
+from sabot_firmware import VERSION
 
 _WIDTH = 8
 _WITHIN_S = 15.0
@@ -111,7 +111,7 @@ class WebhookSender:
         host = f"[{self._host}]" if ":" in self._host else self._host
         headers = [
             ("host", host if self._is_usual_port() else f"{host}:{self._port}"),
-            ("user-agent", f"sabot/{__version__}"),
+            ("user-agent", f"sabot/{VERSION}"),
             ("content-type", CONTENT_TYPE),
             ("content-length", str(len(message.body))),
             ("webhook-id", message.id),
