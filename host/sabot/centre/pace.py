@@ -1,0 +1,51 @@
+"""How much to send at once, and how long to wait after a link was lost."""
+
+import random
+
+TARGET_S = 1.0
+"""A batch is to take about so long: little is sent again if the link fails within it."""
+MOST = 5000
+"""Records in the largest batch."""
+_FIRST = 64
+
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 60.0
+
+
+class BatchSize:
+    """The number of records in the next batch: 1 to MOST, by how long the last ones took."""
+
+    def __init__(self) -> None:
+        self.records = _FIRST
+
+    def took(self, records: int, seconds: float) -> None:
+        """A batch of so many records has taken so long."""
+        within_target = int(records * TARGET_S / max(seconds, 1e-6))
+        if within_target < self.records:
+            if records >= self.records or seconds > TARGET_S:  # one that was full, or slow
+                self.records = max(1, within_target, self.records // 4)
+        elif records >= self.records:
+            self.records = min(MOST, within_target, 2 * self.records)
+
+    def failed(self) -> None:
+        """The link failed within a batch: the next one is a quarter of it."""
+        self.records = max(1, self.records // 4)
+
+
+class BackOff:
+    """How long to wait before the next attempt: longer each time, and never the same for all
+    sites, which else would come back together when the centre does."""
+
+    def __init__(self, rng: random.Random | None = None) -> None:
+        self._rng = rng or random.Random()
+        self._longest_s = FIRST_WAIT_S
+
+    def next_s(self) -> float:
+        """The time to wait after one more failure."""
+        longest_s = self._longest_s
+        self._longest_s = min(2 * longest_s, LONGEST_WAIT_S)
+        return longest_s * self._rng.uniform(0.5, 1.0)
+
+    def worked(self) -> None:
+        """An attempt worked: the next failure waits as the first one."""
+        self._longest_s = FIRST_WAIT_S

@@ -1,0 +1,176 @@
+"""A connection of a site to a centre that is a log in PostgreSQL.
+
+The role of a site can read no table: it calls functions, which look after its own units only.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+
+from sabot.audit.checks.decoding import values_of
+from sabot.centre.alarms import LONGEST_DETAIL, Alarm
+from sabot.centre.link import EndsBefore, OtherBytes, Refused
+from sabot.centre.start import Head
+from sabot.errors import DatabaseLocked, DatabaseUnusable, NoDatabaseServer, NotThisSites
+from sabot.link.events import EVENTS
+from sabot.log.found import DAMAGED, LARGEST, RawRecord, Row
+from sabot.log.place import Address
+from sabot.log.postgres import sessions, taking
+from sabot.log.postgres.failures import user_error
+from sabot.log.presence import Span
+from sabot.text import shortened
+
+_PATIENCE_S = 90.0
+"""A centre that has not answered after so long is as one that is gone: a link can swallow what is
+sent, and acknowledge it."""
+_RECEIPTS_AT_ONCE = 500  # of a unit
+_NOT_YOURS = "SB403"
+_HEADS = b"SELECT * FROM sabot.heads_of($1)"
+_HOLES = b"SELECT * FROM sabot.holes_of($1)"
+_RECEIPTS = (
+    b"SELECT asked.unit, found.number, found.receipt"
+    b" FROM unnest($1::text[], $2::bigint[]) AS asked (unit, after), LATERAL ("
+    b"SELECT number, receipt FROM sabot.receipts_after(asked.unit, asked.after)"
+    b" ORDER BY number LIMIT $3) AS found ORDER BY asked.unit, found.number"
+)
+_CHECKPOINTS = (
+    b"SELECT sabot.checkpoint(unit, number, mac, records)"
+    b" FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bigint[])"
+    b" AS said (unit, number, mac, records)"
+)
+
+
+class PostgresCentre:
+    """What sabot/centre/link.py says of a connection to a centre."""
+
+    def __init__(self, place: Address) -> None:
+        self._place = place
+        self._session = sessions.connected(place, sessions.arguments(place))
+        self._units: list[str] = []
+
+    def __enter__(self) -> "PostgresCentre":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(psycopg.Error):
+            self._session.close()
+
+    def heads(self, units: Sequence[str]) -> dict[str, Head]:
+        self._units = sorted({*self._units, *units})
+        rows = self._ask(_HEADS, list(units))
+        return {unit: Head(*head) for unit, *head in rows}
+
+    def holes(self) -> list[tuple[str, int, int]]:
+        return self._ask(_HOLES, self._units)
+
+    def take(
+        self, unit: str, before: RawRecord | None, rows: Sequence[RawRecord], after: int | None
+    ) -> Head:
+        derived = derived_rows(unit, before, rows)
+        try:
+            with self._asking():
+                head = taking.take(self._place, self._session, unit, derived, after)
+        except taking.EndsBefore:
+            raise EndsBefore from None
+        except taking.OtherBytes as error:
+            raise OtherBytes(error.number) from None
+        except DatabaseLocked:
+            raise
+        except (NotThisSites, DatabaseUnusable) as error:
+            raise Refused(str(error)) from None
+        return Head(*head, by_another=head.number > rows[-1][0])
+
+    def keep_game(self, document: bytes) -> None:
+        self._ask(b"SELECT sabot.keep_game($1)", document)
+
+    def keep_presence(self, spans: Sequence[Span]) -> None:
+        units, begins, ends, states = zip(
+            *((s.unit, s.begin_unix_ms, s.end_unix_ms, s.state) for s in spans), strict=True
+        )
+        values = [list(each) for each in (units, states, begins, ends)]
+        self._ask(b"SELECT sabot.keep_presence($1, $2, $3, $4)", *values)
+
+    def keep_tombstone(
+        self, unit: str, first: int, last: int, after: bytes, tombstone: bytes
+    ) -> None:
+        query = b"SELECT sabot.keep_tombstone($1, $2, $3, $4, $5)"
+        self._ask_of_unit(query, unit, first, last, after, tombstone)
+
+    def checkpoints(self, of: Iterable[tuple[str, int, bytes, int]]) -> None:
+        self._ask(_CHECKPOINTS, *map(list, zip(*of, strict=True)))
+
+    def receipts_after(self, numbers: Mapping[str, int]) -> list[tuple[str, int, bytes]]:
+        return self._ask(_RECEIPTS, list(numbers), list(numbers.values()), _RECEIPTS_AT_ONCE)
+
+    def alarm(self, alarm: Alarm) -> None:
+        detail = shortened(alarm.detail, LONGEST_DETAIL)
+        query = b"SELECT sabot.alarm($1, $2, $3, $4, $5, $6)"
+        values = (alarm.number, alarm.kind, detail, alarm.record, alarm.mac)
+        self._ask_of_unit(query, alarm.unit, *values)
+
+    def _ask_of_unit(self, query: bytes, unit: str, *values: object) -> None:
+        """Ask something that the centre may refuse for this unit."""
+        try:
+            self._ask(query, unit, *values)
+        except (NotThisSites, DatabaseUnusable) as error:
+            raise Refused(str(error)) from None
+
+    def _ask(self, query: bytes, *values: object) -> list[Any]:
+        cursor = psycopg.RawCursor(self._session)
+        cursor.format = psycopg.pq.Format.BINARY
+        with self._asking():
+            cursor.execute(query, values)
+            return cursor.fetchall()
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Raise an error of this program's for one of the library, also if no answer comes."""
+        watch = threading.Timer(_PATIENCE_S, _cut, (self._session,))
+        watch.daemon = True
+        watch.start()
+        try:
+            yield
+        except psycopg.Error as error:
+            if error.sqlstate == _NOT_YOURS:
+                raise NotThisSites(f"{self._place}: does not take a unit from this role") from None
+            raise user_error(self._place, error) from None
+        except OSError as error:
+            raise NoDatabaseServer(f"{self._place}: {error.strerror}") from None
+        finally:
+            watch.cancel()
+
+
+def derived_rows(unit: str, before: RawRecord | None, rows: Sequence[RawRecord]) -> list[Row]:
+    """Records with their kind, time, shoe and round, as a log derives them. `before` is the record
+    before them: a damaged one counts to its shoe and round."""
+    shoe = round_ = 0
+    made = []
+    decoded = values_of([record for _, record, _ in ([before] if before else []) + list(rows)])
+    if before is not None:
+        if (values := decoded.pop(0)) is not None:
+            *_, shoe, round_ = _shown(values)
+    for (number, record, mac), values in zip(rows, decoded, strict=True):
+        kind, unix_ms = DAMAGED, None
+        if values is not None:
+            kind, unix_ms, shoe, round_ = _shown(values)
+        made.append(Row(unit, number, kind, unix_ms, shoe, round_, 0, record, mac))
+    return made
+
+
+def _shown(values: Sequence[Any]) -> tuple[str, int | None, int, int]:
+    """Kind, time, shoe and round of an event, each as large as a column holds."""
+    kind, _, _, _, unix_ms, shoe, round_ = values[:7]
+    time_ = None if unix_ms is None else min(unix_ms, LARGEST)
+    return EVENTS[kind].SHAPE.name, time_, min(shoe, LARGEST), min(round_, LARGEST)
+
+
+def _cut(session: psycopg.Connection[Any]) -> None:
+    """End the line of a session whose centre does not answer."""
+    with suppress(OSError, psycopg.Error):
+        with socket.socket(fileno=os.dup(session.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,307 @@
+"""One connection to the centre: what the centre lacks is sent, receipts are fetched.
+
+It begins with the centre's heads, and remembers of each unit only where the centre's copy ends, as
+the centre itself said last. Batches of one unit follow each other; units take turns.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sabot.centre.alarms import NOT_SENT, OTHER_BYTES, Alarm
+from sabot.centre.link import Centre, EndsBefore, OtherBytes, Refused
+from sabot.centre.pace import BatchSize
+from sabot.centre.receiving import checked, unlike
+from sabot.centre.site_log import SiteLog, is_record
+from sabot.centre.start import Head, start
+from sabot.centre.watcher import Watcher
+from sabot.log.found import RawRecord
+from sabot.log.presence import Span
+
+_PRESENCE_EVERY_S = 60.0
+_MOST_SPANS = 1000  # in one call
+
+
+@dataclass(slots=True)
+class Unit:
+    """A unit while the connection lasts. Up to `number` the centre has all that it will get."""
+
+    number: int
+    mac: bytes
+    receipt: int
+    """The event up to which receipts were asked for."""
+    going: bool = True
+    """False once the two sides differ, or the centre refuses it."""
+    told: int = -1
+    """The event of the last checkpoint that the centre got."""
+    not_sent: int = 0
+    """The last row that is no record, and was passed over."""
+
+
+@dataclass(slots=True)
+class State:
+    """What a forwarder keeps from one connection to the next: what it has done, never what the
+    centre has."""
+
+    notaries: Sequence[bytes]
+    size: BatchSize = field(default_factory=BatchSize)
+    alarms: set[Alarm] = field(default_factory=set)
+    differs: set[str] = field(default_factory=set)
+    """The units with an alarm: the two sides differ."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Why the centre does not take a unit."""
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By unit an event, and how many events the site's log has up to it."""
+    games: set[bytes] = field(default_factory=set)
+    """SHA-256 of the game documents that were sent on this connection."""
+    spans: dict[str, int] = field(default_factory=dict)
+    """By unit the latest end of a span of presence that was sent."""
+
+
+class Session:
+    """One connection. Raises SiteTrouble; SabotError if it is to be given up."""
+
+    def __init__(
+        self,
+        log: SiteLog,
+        centre: Centre,
+        state: State,
+        watcher: Watcher,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._log = log
+        self._centre = centre
+        self._state = state
+        self._watcher = watcher
+        self._now_s = now_s
+        self._presence_at_s = 0.0
+        self.units: dict[str, Unit] = {}
+
+    def begin(self) -> None:
+        """Ask the centre where its copies end, and compare."""
+        self._state.games.clear()
+        self._state.refused.clear()
+        self._log.look()
+        units = sorted(self._log.newest)
+        heads = self._centre.heads(units)
+        for unit in units:
+            self._begin(unit, heads.get(unit))
+        for unit, first, last in self._centre.holes():
+            if unit in self.units and self.units[unit].going:
+                self._fill(unit, first, last)
+
+    def step(self) -> bool:
+        """Send one batch of each unit that has any. Return whether something was sent."""
+        self._log.look()
+        sent = False
+        for unit, newest in sorted(self._log.newest.items()):
+            if unit not in self.units:
+                self._begin_again(unit)
+            here = self.units[unit]
+            if here.going and newest > max(here.number, here.not_sent):
+                if not sent:
+                    self._send_games()
+                sent = True
+                self._send(unit, here)
+            self._watcher.backlog(unit, max(0, newest - self.units[unit].number))
+        self._send_checkpoints()
+        if not sent and self._now_s() >= self._presence_at_s:
+            self._presence_at_s = self._now_s() + _PRESENCE_EVERY_S
+            self._send_presence()
+        return sent
+
+    def fetch_receipts(self) -> None:
+        """Fetch the receipts of what is at the centre and has none, and keep those that are
+        right."""
+        while asked := {
+            unit: here.receipt
+            for unit, here in self.units.items()
+            if here.going and here.receipt < min(here.number, self._log.newest.get(unit, 0))
+        }:
+            found = self._centre.receipts_after(asked)
+            for unit in dict.fromkeys(unit for unit, _, _ in found):
+                self._receive(unit, [(number, data) for of, number, data in found if of == unit])
+            if not found:
+                return
+
+    # Beginning with a unit.
+
+    def _begin_again(self, unit: str) -> None:
+        self._begin(unit, self._centre.heads([unit]).get(unit))
+
+    def _begin(self, unit: str, head: Head | None) -> None:
+        own = self._log.own(unit, head or Head())
+        if head is None:
+            self.units[unit] = Unit(0, b"", 0, going=False)
+            if own.receipt is None or own.receipt.number < own.newest:
+                self._refuse(unit, "the centre does not take it from this site")
+            return
+        begun = start(unit, own, head)
+        self.units[unit] = here = Unit(head.number, head.mac, self._log.receipts_from(unit))
+        here.going = not begun.differs
+        self._state.counts.pop(unit, None)
+        if begun.set_back:
+            self._state.spans.pop(unit, None)
+            self._log.note_set_back(unit, head.number)
+            here.receipt = min(here.receipt, head.number)
+        for alarm in begun.alarms:
+            self._raise(alarm)
+        for stone in begun.stones if here.going else ():
+            data = self._log.tombstone_bytes(unit, stone.first)
+            try:
+                self._centre.keep_tombstone(unit, stone.first, stone.last, stone.after, data)
+            except Refused as refused:
+                self._refuse(unit, str(refused))
+                return
+            here.number, here.mac = stone.last, stone.after
+
+    def _fill(self, unit: str, first: int, last: int) -> None:
+        """Send what the log has of events that the centre lacks between others."""
+        after = first - 1
+        while rows := self._log.rows(unit, after, self._state.size.records, last):
+            after = rows[-1][0]
+            if good := [row for row in rows if is_record(row)]:
+                self._take(unit, None, good, None)
+                if not self.units[unit].going:
+                    return
+
+    # Sending.
+
+    def _send(self, unit: str, here: Unit) -> None:
+        """Send the next batch of a unit."""
+        most = self._state.size.records
+        rows = self._log.rows(unit, max(here.number - 1, 0), most + 1)
+        before = rows.pop(0) if rows and rows[0][0] == here.number else None
+        if before is not None and before[2] != here.mac:  # another log has come in its place
+            self._begin_again(unit)
+            return
+        if here.not_sent > here.number:
+            rows = self._log.rows(unit, here.not_sent, most)
+        batch = rows[:most]
+        wrong = next((at for at, row in enumerate(batch) if not is_record(row)), len(batch))
+        if wrong == 0 and batch:
+            self._pass_over(unit, here, batch[0][0])
+        elif batch:
+            self._take(unit, before, batch[:wrong], here.number)
+
+    def _take(
+        self, unit: str, before: RawRecord | None, batch: Sequence[RawRecord], after: int | None
+    ) -> None:
+        begun_s = self._now_s()
+        try:
+            head = self._centre.take(unit, before, batch, after)
+        except EndsBefore:
+            self._begin_again(unit)
+            return
+        except OtherBytes as error:
+            self._other_bytes(unit, error.number)
+            return
+        except Refused as refused:
+            self._refuse(unit, str(refused))
+            return
+        took_s = self._now_s() - begun_s
+        self._state.size.took(len(batch), took_s)
+        self._watcher.batch(unit, len(batch), took_s)
+        if after is None:
+            return
+        number, _, mac = batch[-1]
+        if (head.number, head.mac) == (number, mac):
+            here = self.units[unit]
+            here.number, here.mac = number, mac
+        else:  # someone else has sent more of this unit
+            self._begin(unit, head)
+
+    def _pass_over(self, unit: str, here: Unit, number: int) -> None:
+        here.not_sent = number
+        detail = "the site's log has something else than a record there; the centre has nothing"
+        self._raise(Alarm(unit, number, NOT_SENT, detail))
+
+    def _other_bytes(self, unit: str, number: int) -> None:
+        record: bytes | None = None
+        mac: bytes | None = None
+        for row in self._log.rows(unit, number - 1, 1, number):
+            if is_record(row):
+                _, record, mac = row
+        detail = "the site has this event with other bytes than the centre; nothing more is sent"
+        self._raise(Alarm(unit, number, OTHER_BYTES, detail, record, mac))
+        self.units[unit].going = False
+
+    # What goes beside the records.
+
+    def _send_games(self) -> None:
+        for document in self._log.games():
+            sha256 = hashlib.sha256(document).digest()
+            if sha256 not in self._state.games:
+                self._centre.keep_game(document)
+                self._state.games.add(sha256)
+
+    def _send_checkpoints(self) -> None:
+        """Say of each unit that has gone on how far the log has it."""
+        known = []
+        for unit, here in self.units.items():
+            if here.going and here.mac and here.number not in (0, here.told):
+                if here.number <= self._log.newest.get(unit, 0):
+                    records = self._records_up_to(unit, here.number)
+                    known.append((unit, here.number, here.mac, records))
+                here.told = here.number
+        if known:
+            self._centre.checkpoints(known)
+
+    def _records_up_to(self, unit: str, number: int) -> int:
+        event, count = self._state.counts.get(unit, (0, 0))
+        if not 0 < event <= number:
+            count = self._log.records_up_to(unit, number)
+        else:
+            count += self._log.records_within(unit, event + 1, number)
+        self._state.counts[unit] = number, count
+        return count
+
+    def _send_presence(self) -> None:
+        spans: list[Span] = []
+        for unit, here in self.units.items():
+            sent_to = self._state.spans.get(unit, -1)
+            of_unit = self._log.presence(unit) if here.going else []
+            spans += [span for span in of_unit if span.end_unix_ms > sent_to]
+        for at in range(0, len(spans), _MOST_SPANS):
+            self._centre.keep_presence(spans[at : at + _MOST_SPANS])
+        for span in spans:
+            known = self._state.spans.get(span.unit, -1)
+            self._state.spans[span.unit] = max(known, span.end_unix_ms)
+
+    def _receive(self, unit: str, found: Sequence[tuple[int, bytes]]) -> None:
+        """Keep the receipts of a unit that are right."""
+        here, good = self.units[unit], []
+        for number, data in found:
+            here.receipt = max(here.receipt, number)
+            came = checked(self._state.notaries, unit, number, data)
+            if came.alarm is not None:
+                self._raise(came.alarm)
+            elif came.receipt is not None and number <= self._log.newest.get(unit, 0):
+                fits = self._log.fits(came.receipt)
+                if fits is False:
+                    self._raise(unlike(came.receipt))
+                    here.going = False
+                    break
+                if fits is None:  # the site does not have this event: no proof of what it has
+                    continue
+                good.append((number, data, came.receipt.unix_ms))
+        if good:
+            self._log.keep(unit, [(number, data) for number, data, _ in good])
+            self._watcher.receipt(unit, *good[-1][::2])
+
+    # What is wrong.
+
+    def _raise(self, alarm: Alarm) -> None:
+        self._state.differs.add(alarm.unit)
+        try:
+            self._centre.alarm(alarm)
+        except Refused as refused:
+            self._refuse(alarm.unit, str(refused))
+        if alarm not in self._state.alarms:
+            self._state.alarms.add(alarm)
+            self._watcher.alarm(alarm)
+
+    def _refuse(self, unit: str, why: str) -> None:
+        self.units[unit].going = False
+        self._state.refused[unit] = why

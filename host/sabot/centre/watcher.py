@@ -1,0 +1,27 @@
+"""Who is told what a forwarder does: the terminal, and the metrics."""
+
+from typing import Protocol
+
+from sabot.centre.alarms import Alarm
+
+
+class Watcher(Protocol):
+    """Called in the forwarder's thread."""
+
+    def said(self, line: str) -> None:
+        """Something that a person should read, once."""
+
+    def connected(self, is_connected: bool) -> None:
+        """The connection to the centre was made, or is lost."""
+
+    def batch(self, unit: str, records: int, took_s: float) -> None:
+        """The centre has committed a batch."""
+
+    def backlog(self, unit: str, events: int) -> None:
+        """So many events of a unit wait: the site's newest number less the centre's."""
+
+    def receipt(self, unit: str, number: int, unix_ms: int) -> None:
+        """A receipt up to event `number` of `unit` was kept, which was signed at this time."""
+
+    def alarm(self, alarm: Alarm) -> None:
+        """An alarm was raised that this forwarder had not raised before."""

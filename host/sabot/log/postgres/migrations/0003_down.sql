@@ -1,0 +1,1 @@
+DROP FUNCTION sabot.heads_of(text[]), sabot.holes_of(text[]);
