@@ -20,6 +20,8 @@ from sabot.log.found import RawRecord
 from sabot.log.presence import Span
 
 _PRESENCE_EVERY_S = 60.0
+_REFUSED_AGAIN_S = 60.0
+"""How soon to ask again for a unit that the centre does not take."""
 _MOST_SPANS = 1000  # in one call
 
 
@@ -51,6 +53,8 @@ class State:
     """The units with an alarm: the two sides differ."""
     refused: dict[str, str] = field(default_factory=dict)
     """Why the centre does not take a unit."""
+    said: set[str] = field(default_factory=set)
+    """The refused units that were named to people."""
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
     """By unit an event, and how many events the site's log has up to it."""
     games: set[bytes] = field(default_factory=set)
@@ -76,6 +80,7 @@ class Session:
         self._watcher = watcher
         self._now_s = now_s
         self._presence_at_s = 0.0
+        self._refused_at_s = now_s() + _REFUSED_AGAIN_S
         self.units: dict[str, Unit] = {}
 
     def begin(self) -> None:
@@ -94,6 +99,11 @@ class Session:
     def step(self) -> bool:
         """Send one batch of each unit that has any. Return whether something was sent."""
         self._log.look()
+        if self._state.refused and self._now_s() >= self._refused_at_s:
+            self._refused_at_s = self._now_s() + _REFUSED_AGAIN_S
+            for unit in list(self._state.refused):
+                del self._state.refused[unit]
+                self._begin_again(unit)
         sent = False
         for unit, newest in sorted(self._log.newest.items()):
             if unit not in self.units:
@@ -276,7 +286,11 @@ class Session:
             here.receipt = max(here.receipt, number)
             came = checked(self._state.notaries, unit, number, data)
             if came.alarm is not None:
-                self._raise(came.alarm)
+                if not any(  # a wrong key is not said for each of a thousand receipts
+                    (each.unit, each.detail) == (unit, came.alarm.detail)
+                    for each in self._state.alarms
+                ):
+                    self._raise(came.alarm)
             elif came.receipt is not None and number <= self._log.newest.get(unit, 0):
                 fits = self._log.fits(came.receipt)
                 if fits is False:
@@ -305,3 +319,6 @@ class Session:
     def _refuse(self, unit: str, why: str) -> None:
         self.units[unit].going = False
         self._state.refused[unit] = why
+        if unit not in self._state.said:
+            self._state.said.add(unit)
+            self._watcher.said(f"{unit}: {why}; other units go on")

@@ -53,6 +53,7 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "desk": "sabot.cli.screens.desk",
     },
     "Send it on": {
+        "forward": "sabot.cli.centre.forward",
         "feed": "sabot.cli.centre.feed",
     },
     "Prove it, and keep it": {

@@ -21,6 +21,7 @@ _LEFT = {
     "watch": _NOTHING,
     "users": "the user is as before, or has been changed whole",
     "desk": _NOTHING,
+    "forward": "what the centre has, it has for good; the rest is sent when it is started again",
     "feed": "what receivers acknowledged is noted; the rest is sent when it is started again",
     "verify": _NOTHING,
     "checkpoints": _WHOLE,

@@ -83,6 +83,7 @@ def _commands() -> Iterator[tuple[str, ...]]:
 _LOGS = ("hostile.sqlite", "named.sqlite", "damaged.sqlite", NAME)
 _KEY = ("--key", "house.pem")
 _EXPORTED = (*_KEY, "--open", "-o", "out/it.sabot", "--html", "out/it.html")
+_NO_SERVER = "postgresql://x@127.0.0.1:1/none"
 _NOWHERE = ("--listen", "192.0.2.1:1", "--plain-http")
 _PUB = ("--house", "house.pub.pem")
 
@@ -126,6 +127,29 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
         ["serve", "--db", "hostile.sqlite", "--listen", f"{NAME}:1", "--plain-http"],
         ["serve", "--db", "hostile.sqlite", "--certificate", NAME, "--private-key", "junk"],
     ],
+    "forward": lambda _: (
+        [
+            ["forward", "--once", "--db", db, "--to", to, "--notary", key]
+            for db in _LOGS
+            for to, key in (
+                (_NO_SERVER, "house.pub.pem"),
+                (f"{_NO_SERVER}/{NAME}", "house.pub.pem"),
+            )
+        ]
+        + [
+            [
+                "forward",
+                "--once",
+                "--db",
+                "hostile.sqlite",
+                "--to",
+                ARGUMENT,
+                "--notary",
+                "house.pub.pem",
+            ],
+            ["forward", "--once", "--db", "hostile.sqlite", "--to", _NO_SERVER, "--notary", NAME],
+        ]
+    ),
     "feed": lambda _: [
         *(["feed", "--once", "--config", "feeds.toml", "--db", db] for db in _LOGS),
         *(["feed", "--config", each] for each in ("hostile-feeds.toml", "junk", NAME)),
