@@ -311,7 +311,7 @@ class NotThisSites(SabotError):
     exit_code = 40
 
 
-class NoDatabaseServer(SabotError):
+class NoDatabaseServer(DatabaseUnusable):
     """The PostgreSQL server is not there, is starting or ending, or has no room for a session. What
     goes on for long tries again."""
 

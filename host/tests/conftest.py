@@ -14,6 +14,7 @@ from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, sto
 from host.tests.support.postgres import Database, Server, make_template
 from host.tests.support.postgres import new_log as postgres_log
 from sabot.desk import passwords
+from sabot.log.place import Place
 from sabot.log.store import Store
 from sabot.sim.process import SimulatedShoe
 
@@ -74,6 +75,15 @@ def database(postgres: Server) -> Iterator[Database]:
     """A new, empty log in PostgreSQL."""
     with postgres_log(postgres) as made:
         yield made
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def log_place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """Where a new log can be: a file, and then an empty log in PostgreSQL."""
+    if request.param == "sqlite":
+        return tmp_path / "log.sqlite"
+    database: Database = request.getfixturevalue("database")
+    return database.place()
 
 
 @pytest.fixture

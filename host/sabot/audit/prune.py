@@ -31,7 +31,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.link.events import DECIDED_KINDS, Event, RoundVoidEvent
 from sabot.link.wire import WireError
-from sabot.log.store import Filter, Row, Store
+from sabot.log.store import Filter, Removal, Row, Store
 from sabot.receipts import kept
 from sabot.text import counted, local_time
 
@@ -132,13 +132,28 @@ def plan(
 
 
 def carry_out(
-    store: Store, planned: PrunePlan, private: PrivateKey, *, keep_days: int, now_unix_ms: int
+    store: Store,
+    plans: Sequence[PrunePlan],
+    private: PrivateKey,
+    *,
+    keep_days: int,
+    now_unix_ms: int,
 ) -> None:
-    """Remove what was planned, and leave a tombstone signed with `private`: all of it or nothing.
+    """Remove what was planned of several units, and leave tombstones signed with `private`: of each
+    unit all of it or nothing.
 
-    Raises KeptByLaw if the plan has findings, and DatabaseUnusable if the plan was made for another
-    log.
+    Raises KeptByLaw if a plan has findings, and DatabaseUnusable if a plan was made for another
+    log; then nothing was removed.
     """
+    store.prune_all(
+        [_removal(store, planned, private, keep_days, now_unix_ms) for planned in plans]
+    )
+
+
+def _removal(
+    store: Store, planned: PrunePlan, private: PrivateKey, keep_days: int, now_unix_ms: int
+) -> Removal:
+    """The removal that was planned, with its tombstone."""
     unit, first, last = planned.unit, planned.first, planned.last
     if planned.findings:
         raise KeptByLaw(
@@ -167,7 +182,7 @@ def carry_out(
         keep_days=keep_days,
         context=context_before(store, unit, last + 1, OF_TOMBSTONES),
     )
-    store.prune(unit, first, last, sealed)
+    return Removal(unit, first, last, sealed)
 
 
 def _stretches(

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from sabot.errors import DatabaseLocked, DatabaseUnusable
 from sabot.link.session import Record
@@ -19,9 +19,18 @@ from sabot.log.place import Place
 from sabot.log.presence import Span
 from sabot.log.sql import Connection
 
-__all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Row", "Store", "open_store"]
+__all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Removal", "Row", "Store", "open_store"]
 
 _MOST_LISTED = 20  # units that a message names
+
+
+class Removal(NamedTuple):
+    """Events `first` to `last` of a unit, which are to be removed, and the tombstone for them."""
+
+    unit: str
+    first: int
+    last: int
+    tombstone: bytes
 
 
 class Store(ABC):
@@ -73,11 +82,11 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
-        """Remove events `first` to `last` of `unit` and put `tombstone` in their place, in one
-        transaction. They can never be stored again.
+    def prune_all(self, removals: Sequence[Removal]) -> None:
+        """Remove the events of several units, and put the tombstones in their place. They can never
+        be stored again. Of each unit all of it is done or nothing.
 
-        Raises DatabaseUnusable if the log does not have the unit, or some are pruned already.
+        Raises DatabaseUnusable if the log does not have a unit, or some are pruned already.
         """
 
     @abstractmethod
@@ -249,6 +258,10 @@ class Store(ABC):
 
     # What follows from these.
 
+    def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
+        """As `prune_all`, of one unit."""
+        self.prune_all([Removal(unit, first, last, tombstone)])
+
     def check_unit(self, unit: str) -> None:
         """Raise DatabaseUnusable, which names the units in the log, unless it has this one."""
         units = self.units()
@@ -282,7 +295,7 @@ class Store(ABC):
 
 
 def open_store(place: Place, *, create: bool = False) -> Store:
-    """Open a log. A new one is made with `create`, without which nothing can be appended, but an
+    """Open a log. A new file is made with `create`, without which nothing can be appended, but an
     existing log can be read, pruned and rebuilt.
 
     Raises DatabaseUnusable if there is no log there, or it is not one, has another version, has
@@ -294,4 +307,6 @@ def open_store(place: Place, *, create: bool = False) -> Store:
         from sabot.log.sqlite.store import SqliteStore
 
         return SqliteStore(place, create=create)
-    raise DatabaseUnusable(f"{place}: this sabot reads logs in files only")
+    from sabot.log.postgres.store import PostgresStore
+
+    return PostgresStore(place, create=create)

@@ -125,7 +125,7 @@ def _prune(folder: Path) -> None:
     now, keys = time.time_ns() // 1_000_000 + 365 * DAY_MS, Keys.load(folder / "keys")
     with open_store(folder / "log.sqlite") as store:
         planned = prune.plan(store, "SHOE-1", keep_days=30, now_unix_ms=now, keys=keys)
-        prune.carry_out(store, planned, private, keep_days=30, now_unix_ms=now)
+        prune.carry_out(store, [planned], private, keep_days=30, now_unix_ms=now)
 
 
 def answer(folder: Path, command: str) -> Answer:

@@ -88,7 +88,7 @@ class LogDatabase:
         if planned.going:
             with open_store(self.path) as store:
                 prune.carry_out(
-                    store, planned, _OPERATOR, keep_days=keep_days, now_unix_ms=now_unix_ms
+                    store, [planned], _OPERATOR, keep_days=keep_days, now_unix_ms=now_unix_ms
                 )
         return _shoes(planned)
 
@@ -235,7 +235,7 @@ def test_two_prunes_at_once_remove_once(database: LogDatabase) -> None:
     database.prune(now)
     before = database.all_rows()
     with open_store(database.path) as store, pytest.raises(DatabaseUnusable):
-        prune.carry_out(store, planned, _OPERATOR, keep_days=_KEEP_DAYS, now_unix_ms=now)
+        prune.carry_out(store, [planned], _OPERATOR, keep_days=_KEEP_DAYS, now_unix_ms=now)
     assert database.all_rows() == before
 
 
@@ -342,7 +342,7 @@ def _disputed(database: LogDatabase, statement: str) -> Sequence[Finding]:
     planned = database.plan(now)
     before = database.all_rows()
     with open_store(database.path) as store, pytest.raises((KeptByLaw, DatabaseUnusable)):
-        prune.carry_out(store, planned, _OPERATOR, keep_days=_KEEP_DAYS, now_unix_ms=now)
+        prune.carry_out(store, [planned], _OPERATOR, keep_days=_KEEP_DAYS, now_unix_ms=now)
     assert database.all_rows() == before
     return planned.findings
 
@@ -374,7 +374,7 @@ def test_records_without_derived_rows_are_not_removed(database: LogDatabase) -> 
         open_store(database.path) as store,
         pytest.raises(DatabaseUnusable, match="`sabot rebuild`"),
     ):
-        prune.carry_out(store, planned, _OPERATOR, keep_days=1, now_unix_ms=0)
+        prune.carry_out(store, [planned], _OPERATOR, keep_days=1, now_unix_ms=0)
         assert sum(1 for _ in store.raw("U1")) == len(database.log.records)
 
 

@@ -63,11 +63,10 @@ def prune(
             ]
         _refuse_if_findings(plans)
         _report_unchecked(plans)
+        going = [planned for planned in plans if planned.going]
+        if going and not dry_run:
+            pruning.carry_out(store, going, private, keep_days=keep_days, now_unix_ms=now_unix_ms)
         for planned in plans:
-            if planned.going and not dry_run:
-                pruning.carry_out(
-                    store, planned, private, keep_days=keep_days, now_unix_ms=now_unix_ms
-                )
             if as_json:
                 print_json(_line_json(planned, dry_run))
             else:

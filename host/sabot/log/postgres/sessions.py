@@ -94,12 +94,13 @@ class Sessions:
         self._arguments = arguments(place)
         self._idle: deque[Session] = deque()
         self._lock = threading.Lock()
-        self._closed = False
+        self._closings = 0
 
     def close(self) -> None:
-        """Close the idle sessions, and each other one when it is given back."""
+        """Close the idle sessions, and each that is in use when it is given back. The next use
+        opens another."""
         with self._lock:
-            self._closed = True
+            self._closings += 1
             idle, self._idle = self._idle, deque()
         for session in idle:
             _close(session)
@@ -107,13 +108,14 @@ class Sessions:
     @contextmanager
     def session(self) -> Iterator[Session]:
         """A session in which each statement is a transaction of its own."""
+        closings = self._closings
         session = self._taken() or connected(self._place, self._arguments)
         try:
             yield session
         except BaseException as error:
             raise user_error(self._place, error) from None
         finally:
-            self._give_back(session)
+            self._give_back(session, usable=closings == self._closings)
 
     @contextmanager
     def reading(self) -> Iterator[PostgresConnection]:
@@ -140,10 +142,10 @@ class Sessions:
                 return session
             _close(session)
 
-    def _give_back(self, session: Session) -> None:
-        usable = session.info.transaction_status == TransactionStatus.IDLE
+    def _give_back(self, session: Session, *, usable: bool) -> None:
+        usable = usable and session.info.transaction_status == TransactionStatus.IDLE
         with self._lock:
-            if usable and not self._closed and len(self._idle) < _MOST_IDLE:
+            if usable and len(self._idle) < _MOST_IDLE:
                 self._idle.append(session)
                 return
         _close(session)

@@ -32,7 +32,7 @@ from sabot.log.sqlite.log_file import (
     user_error,
 )
 from sabot.log.sqlite.same_file import replaced
-from sabot.log.store import Store
+from sabot.log.store import Removal, Store
 from sabot_protocol.games import MAX_DOCUMENT
 
 _LARGEST_TOMBSTONE = 1 << 24  # bytes; a shoe of cards takes about ten
@@ -264,7 +264,11 @@ class SqliteStore(Store):
                 return None
             return receipts_table.last(connection, self._unit(connection, unit))
 
-    def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
+    def prune_all(self, removals: Sequence[Removal]) -> None:
+        for each in removals:  # a transaction each: a shoe waits for none for long
+            self._prune(*each)
+
+    def _prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
         with self.writer as connection:
             unit_id = self._unit(connection, unit)
             if unit_id is None:

@@ -10,11 +10,8 @@ BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', role);
         END IF;
     END LOOP;
-    FOREACH role IN ARRAY ARRAY['sabot_logger', 'sabot_notary', 'sabot_desk', 'sabot_keeper'] LOOP
-        IF NOT pg_has_role(role, 'sabot_reader', 'MEMBER') THEN
-            EXECUTE format('GRANT sabot_reader TO %I', role);
-        END IF;
-    END LOOP;
+    GRANT sabot_reader TO sabot_logger, sabot_notary, sabot_desk;
+    GRANT sabot_logger, sabot_notary, sabot_desk TO sabot_keeper;
     -- Everything belongs to this role, so who makes it must be a member.
     IF NOT pg_has_role(current_user, 'sabot_keeper', 'MEMBER') THEN
         EXECUTE format('GRANT sabot_keeper TO %I', current_user);
