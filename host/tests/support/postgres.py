@@ -221,10 +221,8 @@ def new_log(server: Server) -> Iterator[Database]:
     """A new, empty log in a server with a template."""
     name = server.new_database(TEMPLATE)
     try:
-        with server.connect() as session:  # not copied from the template
-            session.execute(f"REVOKE ALL ON DATABASE {name} FROM PUBLIC")
-            groups = "sabot_keeper, sabot_reader, sabot_site"
-            session.execute(f"GRANT CONNECT ON DATABASE {name} TO {groups}")
+        with server.connect(name) as session:
+            migrations.make_roles(session)  # rights on a database are not copied with it
         yield Database(server, name)
     finally:
         server.drop_database(name)
