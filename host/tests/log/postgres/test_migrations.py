@@ -117,7 +117,7 @@ def test_a_log_of_another_version_is_not_opened_and_says_what_leads_on(database:
         with pytest.raises(DatabaseUnusable, match=r"of version 1, .* sabot database migrate"):
             open_store(database.place())
         session.execute("UPDATE sabot.about SET value = '999' WHERE name = 'version'")
-    with pytest.raises(DatabaseUnusable, match="of version 999, .* update sabot"):
+    with pytest.raises(DatabaseUnusable, match=r"of version 999, .* update sabot"):
         open_store(database.place())
 
 
