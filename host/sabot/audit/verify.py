@@ -157,7 +157,7 @@ def _work_on_span(
 ) -> CheckedPart | None:
     with open_store(place) as store:
         if (place, unit) not in _MACS:
-            _MACS[place, unit] = _macs_of(store, unit, options.keys)
+            _MACS[place, unit] = macs_of(store, unit, options.keys)
         return checked(store, unit, span, _MACS[place, unit], _games_of(store, unit), count_here)
 
 
@@ -217,7 +217,7 @@ def _verify_one(
     found += [Finding(unit, *each) for each in removed]
     checks = UnitChecks(
         unit,
-        macs=_macs_of(store, unit, options.keys),
+        macs=macs_of(store, unit, options.keys),
         tombstones=[tombstone for _, _, tombstone in stones],
         derived=(),
         shoe=options.shoe,
@@ -252,7 +252,7 @@ def _games_of(store: Store, unit: str) -> KnownGames:
     return KnownGames(store.game, LARGEST if after is None else after)
 
 
-def _macs_of(store: Store, unit: str, keys: Keys | None) -> MacKeys | None:
+def macs_of(store: Store, unit: str, keys: Keys | None) -> MacKeys | None:
     """The keys of a unit's chain. Of the keys of several chains, those that made its records."""
     chains = [] if keys is None else keys.chains(unit)
     if keys is None or not chains:

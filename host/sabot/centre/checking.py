@@ -1,0 +1,129 @@
+"""What the notary checks of a unit before it signs: numbers, and with keys the chain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sabot.audit import context
+from sabot.audit.chain import MacKeys
+from sabot.audit.checks.chain_checks import ChainChecks
+from sabot.audit.checks.chain_events import ChainMacs
+from sabot.audit.tombstone import Tombstone
+from sabot.centre.alarms import CHAIN, HOLE, LONGEST_DETAIL, Alarm
+from sabot.log.store import Store
+from sabot.text import shortened
+
+_MOST_ALARMS = 20
+"""Of a unit in one check: what is wrong everywhere has one cause."""
+_NAMED_BY_THE_SHOE = "gap"
+_MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Events `first` to `last` of a unit, to be checked against the MAC of the event before them;
+    None if it is not known."""
+
+    unit: str
+    first: int
+    last: int
+    before: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found in a span that does not simply continue: up to event `good` all is right, or
+    has an alarm that does not keep the notary from signing."""
+
+    good: int
+    alarms: Sequence[Alarm]
+
+
+def continues(store: Store, span: Span, macs: MacKeys | None) -> bool:
+    """Whether a span has every number, and each event continues the chain. Without `macs` only the
+    numbers are looked at."""
+    if macs is None:
+        wanted = span.last - span.first + 1
+        return store.records_within(span.unit, span.first, span.last) == wanted
+    before = span.before
+    if before is None and span.first == 1:
+        before = macs.chain
+    if before is None:
+        return False
+    chain, due = ChainMacs(macs), span.first
+    for rows in store.raw_chunks(span.unit, span.first, span.last):
+        if [number for number, _, _ in rows] != list(range(due, due + len(rows))):
+            return False
+        if not chain.all_continue(before, due, rows):
+            return False
+        if rows:
+            due, before = due + len(rows), rows[-1][2]
+    return due == span.last + 1
+
+
+def examine(store: Store, span: Span, macs: MacKeys | None) -> Found:
+    """Find out what is wrong in a span that does not simply continue."""
+    found: list[tuple[int, str, str]] = []
+    checks = ChainChecks(
+        span.unit,
+        macs,
+        lambda event, kind, detail: found.append((event, kind, detail)),
+        lambda number: None,
+        store.tombstones(span.unit),
+        span.first,
+        span.before,
+    )
+    for _ in checks.follow(store.raw(span.unit, span.first, span.last)):
+        pass
+    for _ in checks.ended():
+        pass
+    counts = (_MISSING,) if macs is None else {kind for _, kind, _ in found}
+    wrong = sorted(each for each in found if each[1] in counts and each[1] != _NAMED_BY_THE_SHOE)
+    alarms = [_alarm(span.unit, *each) for each in wrong[:_MOST_ALARMS]]
+    broken = [event for event, kind, _ in wrong if kind != _MISSING]
+    return Found(min(broken) - 1 if broken else span.last, alarms)
+
+
+def taken_up_to(number: int, holes: Sequence[tuple[int, int]], stones: Sequence[Tombstone]) -> int:
+    """How many events of a unit a centre has taken up to `number`: all, without those in `holes`,
+    and of those that tombstones replace as many as these say. What was removed from its tables
+    otherwise still counts: it was taken."""
+    pruned = [(stone.first, stone.last) for stone in stones if stone.last <= number]
+    replaced = sum(shoe.events for stone in stones if stone.last <= number for shoe in stone.shoes)
+    count = number - sum(last - first + 1 for first, last in pruned) + replaced
+    for first, last in holes:
+        for low, high in _without((first, min(last, number)), pruned):
+            count -= high - low + 1
+    return count
+
+
+def holes_of(store: Store, unit: str) -> list[tuple[int, int]]:
+    """The numbers that the centre never got, between those that it did."""
+    query = (
+        "SELECT h.first, h.last FROM holes AS h JOIN units AS u ON u.id = h.unit"
+        " WHERE u.unit = ? ORDER BY h.first"
+    )
+    with store.reading() as connection:
+        return [(first, last) for first, last in connection.execute(query, (unit,))]
+
+
+def stones_of(store: Store, unit: str) -> list[Tombstone]:
+    """The tombstones of a unit, in order."""
+    return sorted(context.tombstones(store, unit), key=lambda each: each.first)
+
+
+def _alarm(unit: str, event: int, kind: str, detail: str) -> Alarm:
+    if kind == _MISSING:
+        return Alarm(unit, event, HOLE, f"{detail}, and no gap of the shoe names them")
+    return Alarm(unit, event, CHAIN, shortened(f"{kind}: {detail}", LONGEST_DETAIL))
+
+
+def _without(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The parts of a span that are in none of `others`, which are in order."""
+    parts, at, end = [], span[0], span[1]
+    for first, last in others:
+        if last < at or first > end:
+            continue
+        if first > at:
+            parts.append((at, first - 1))
+        at = max(at, last + 1)
+    return [*parts, (at, end)] if at <= end else parts

@@ -1,0 +1,176 @@
+"""The notary of a centre: checks what the centre has taken of each unit, and signs for it.
+
+A receipt is signed only for what was committed before the notary looked, and stored in the same
+database: a centre that loses it has lost no less of the records. What one notary has signed for,
+another one with the same key does not check again; with another key it checks all from the
+beginning, because it vouches only for what it has seen.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from sabot.centre.alarms import CHAIN, Alarm
+from sabot.centre.checkers import Checkers, spans_of
+from sabot.centre.checking import Found, Span, holes_of, stones_of, taken_up_to
+from sabot.keys.chain_keys import Keys
+from sabot.keys.signing import PrivateKey, public_of
+from sabot.log.store import Store
+from sabot.receipts.receipt import CHAIN as CHAIN_CHECKED
+from sabot.receipts.receipt import NUMBERS, Receipt, ReceiptUnusable, make
+
+_UNITS = (
+    "SELECT u.unit, u.newest, u.mac, r.number, r.receipt, sabot.now_unix_ms() FROM units AS u"
+    " LEFT JOIN LATERAL (SELECT number, receipt FROM receipts WHERE unit = u.id"
+    " AND number <= u.newest ORDER BY number DESC LIMIT 1) AS r ON true"
+    " WHERE u.records > 0 ORDER BY u.unit"
+)
+
+
+class NotaryWatcher(Protocol):
+    """Who is told what a notary does."""
+
+    def receipt(self, unit: str, number: int, unix_ms: int) -> None:
+        """A receipt up to event `number` of `unit` was signed at this time."""
+
+    def alarm(self, alarm: Alarm) -> None:
+        """An alarm was raised that this notary had not raised before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A unit with something new: the span to check, and the head to sign for if it is right."""
+
+    span: Span
+    mac: bytes
+    now_unix_ms: int
+    checked: str
+
+
+class Notary:
+    """Looks at all units of a centre, again and again. `raise_alarm` stores one at the centre."""
+
+    def __init__(
+        self,
+        store: Store,
+        private: PrivateKey,
+        keys: Keys | None,
+        checkers: Checkers,
+        raise_alarm: Callable[[Alarm], None],
+        watcher: NotaryWatcher,
+    ) -> None:
+        self._store = store
+        self._private = private
+        self._public = public_of(private)
+        self._keys = keys
+        self._checkers = checkers
+        self._raise_alarm = raise_alarm
+        self._watcher = watcher
+        self._alarms: set[Alarm] = set()
+        self._broken: dict[str, int] = {}
+        """By unit the event with which its chain broke: until that is put right, all after it is
+        not looked at again."""
+
+    def look(self) -> int:
+        """Check what is new of each unit, and sign for it. Return how many receipts were
+        signed."""
+        work = [each for each in self._new() if not self._still_broken(each.span.unit)]
+        parts = [spans_of(each.span) for each in work]
+        right = iter(self._checkers.continue_all([span for some in parts for span in some]))
+        odd, signed = [], 0
+        for each, some in zip(work, parts, strict=True):
+            outcomes = [next(right) for _ in some]
+            if all(outcomes):
+                signed += self._sign(each, Found(each.span.last, ()))
+            else:
+                odd.append(each)
+        for each, found in zip(odd, self._checkers.examine([o.span for o in odd]), strict=True):
+            signed += self._sign(each, found)
+        return signed
+
+    def _new(self) -> list[_Work]:
+        """The units with something new, as they are at one moment."""
+        with self._store.at_one_moment(), self._store.reading() as connection:
+            rows = connection.execute(_UNITS).fetchall()
+            return [
+                self._work(unit, newest, mac, signed, receipt, now)
+                for unit, newest, mac, signed, receipt, now in rows
+                if signed is None or signed < newest
+            ]
+
+    def _work(
+        self, unit: str, newest: int, mac: bytes, signed: int | None, receipt: bytes, now: int
+    ) -> _Work:
+        keyed = self._keys is not None and bool(self._keys.chains(unit))
+        checked = CHAIN_CHECKED if keyed else NUMBERS
+        last = None if signed is None else self._own(unit, signed, receipt)
+        if signed is not None and (last is None or last.checked != checked == CHAIN_CHECKED):
+            last = self._last_own(unit, newest, checked)
+        first, before = (1, None) if last is None else (last.number + 1, last.mac)
+        return _Work(Span(unit, first, newest, before), mac, now, checked)
+
+    def _own(self, unit: str, number: int, data: bytes) -> Receipt | None:
+        """A receipt if this notary has signed it."""
+        with suppress(ReceiptUnusable):
+            receipt = Receipt.parse(data)
+            named = (receipt.unit, receipt.number, receipt.public_key)
+            if named == (unit, number, self._public):
+                return receipt
+        return None
+
+    def _last_own(self, unit: str, newest: int, checked: str) -> Receipt | None:
+        """The last receipt that this notary signed after as good a check as now."""
+        last = None
+        for number, data in self._store.receipts(unit):
+            receipt = self._own(unit, number, data) if number <= newest else None
+            if receipt is not None and checked in (NUMBERS, receipt.checked):
+                last = receipt
+        return last
+
+    def _sign(self, work: _Work, found: Found) -> int:
+        """Sign for a unit as far as it is right; return how many receipts that are."""
+        span = work.span
+        for alarm in found.alarms:
+            self._raise(alarm)
+        if found.good < span.last:
+            self._broken[span.unit] = found.good + 1
+        mac = self._mac_at(span.unit, found.good)
+        if found.good == span.last and mac != work.mac:
+            detail = "the centre's head of this unit has another MAC than its record"
+            self._raise(Alarm(span.unit, span.last, CHAIN, detail))
+            return 0
+        if found.good < span.first or mac is None:
+            return 0
+        with self._store.at_one_moment():
+            holes, stones = holes_of(self._store, span.unit), stones_of(self._store, span.unit)
+        receipt = make(
+            self._private,
+            unit=span.unit,
+            number=found.good,
+            mac=mac,
+            records=taken_up_to(found.good, holes, stones),
+            unix_ms=work.now_unix_ms,
+            checked=work.checked,
+        )
+        self._store.keep_receipts(span.unit, [(found.good, receipt)])
+        self._watcher.receipt(span.unit, found.good, work.now_unix_ms)
+        return 1
+
+    def _still_broken(self, unit: str) -> bool:
+        """Whether the chain of a unit broke at an event that has not been put right since."""
+        event = self._broken.get(unit)
+        if event is not None and self._checkers.continue_all([Span(unit, event, event, None)])[0]:
+            del self._broken[unit]
+        return unit in self._broken
+
+    def _mac_at(self, unit: str, number: int) -> bytes | None:
+        for _, _, mac in self._store.raw(unit, number, number):
+            return mac
+        return None
+
+    def _raise(self, alarm: Alarm) -> None:
+        self._raise_alarm(alarm)
+        if alarm not in self._alarms:
+            self._alarms.add(alarm)
+            self._watcher.alarm(alarm)
