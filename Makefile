@@ -9,7 +9,7 @@ TYPINGS := build/typings
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
 .PHONY: demo test check lint typecheck bench acceptance-emulator accuracy powercut updatecuts setupcuts \
-	kills adversary clean
+	kills losses adversary clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
@@ -75,6 +75,13 @@ $(TYPINGS): pyproject.toml
 # `sabot log` killed 500 times at any moment: nothing lost, nothing doubled. About 8 minutes.
 kills: $(READY)
 	$(BIN)/python -m sabot_hil.sweeps.kills --kills 500
+
+# Sites forward to a centre while servers, programs, links, disks and clocks fail: nothing lost, nothing
+# doubled, every receipt true. SEED=... makes the same faults again.
+FAULTS ?= 600
+SEED ?= 1
+losses: $(READY)
+	$(BIN)/python -m sabot_hil.sweeps.losses --faults $(FAULTS) --seed $(SEED)
 
 # Attacks made from a seed, CASES of each kind, of which `make test` runs a sample: over an hour on two
 # cores; with CASES=500 about eight minutes.

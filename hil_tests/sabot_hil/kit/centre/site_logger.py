@@ -1,0 +1,70 @@
+"""Logs at a site, in a process of its own: `python -m sabot_hil.kit.centre.site_logger LOG SEED`.
+
+It reads lines `UNIT COUNT` and stores the next events of that chained unit in one transaction. It
+answers `UNIT NUMBER`, the newest event that is durable now, or `failed WHY`; then these events come
+first the next time, as from a shoe. It goes on from what the log has.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sabot.link.session import Record
+from sabot.link.wire import parse_event
+from sabot.log.store import Store, open_store
+from sabot_hil.kit.centre.chained import Chained, ChainedUnit
+
+Append = Callable[[str, Sequence[Chained]], None]
+
+
+def serve(append: Append, last_number: Callable[[str], int], seed: int) -> None:
+    """Answer the lines on the input."""
+    units: dict[str, ChainedUnit] = {}
+    ahead: dict[str, list[Chained]] = {}
+    for line in sys.stdin:
+        name, count = line.split()
+        if name not in units:
+            units[name], ahead[name] = _unit_after(name, seed, last_number(name))
+        waiting = ahead[name]
+        waiting += units[name].take(max(0, int(count) - len(waiting)))
+        if not waiting:
+            print(name, last_number(name), flush=True)
+            continue
+        try:
+            append(name, waiting)
+        except Exception as error:  # a full disk; the events stay
+            print("failed", str(error).replace("\n", " "), flush=True)
+        else:
+            print(name, waiting[-1].number, flush=True)
+            waiting.clear()
+
+
+def _unit_after(name: str, seed: int, number: int) -> tuple[ChainedUnit, list[Chained]]:
+    """A unit, and the events after `number` that were made already."""
+    unit = ChainedUnit(name, seed)
+    while number:
+        made = unit.take(1)[0]
+        if made.number >= number:
+            return unit, [] if made.number == number else [made]
+    return unit, []
+
+
+def store_in(store: Store) -> Append:
+    """A function that appends to a log of Sabot."""
+
+    def append(name: str, events: Sequence[Chained]) -> None:
+        records = [Record(parse_event(each.record), each.record, each.mac) for each in events]
+        store.append(name, records)
+
+    return append
+
+
+def main() -> None:
+    """The program."""
+    log, seed = Path(sys.argv[1]), int(sys.argv[2])
+    with open_store(log, create=True) as store:
+        serve(store_in(store), store.last_number, seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""Sites forward to a centre while everything fails: no record may be lost or doubled, and every
+receipt must be true.
+
+    python -m sabot_hil.sweeps.losses [--faults N] [--seed N] [--sites N]
+
+The server, the forwarders and the notary are killed, at any moment and when a certain byte is on
+its way; links are cut, fall silent, are slow, and double, exchange, change and lose bytes in the
+middle of a message; disks are full, clocks off by hours; a backup is restored, a standby takes
+over.
+Every site has its faults at the same time as the others, and those of the centre come on top. In
+the end everything is put right, and once all is quiet both sides are read by SQL and compared with
+what the units recorded.
+
+The faults and their order are the same for the same seed; when exactly they meet what is on its
+way is not.
+"""
+
+import argparse
+import random
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from rich.console import Console
+from rich.progress import Progress
+
+from sabot_hil.kit.centre.postgres import server_folder
+from sabot_hil.kit.centre.programs import Programs, SabotPrograms
+from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.sweeps.loss_faults import CENTRE_FAULTS, NEED_HARDSHIP, SITE_FAULTS
+from sabot_hil.sweeps.loss_world import World
+
+SITES = 3
+_CENTRE_SHARE = 0.25  # of the faults
+_RARE = frozenset(("backup restored", "standby promoted"))
+_RARE_WEIGHT, _WEIGHT = 0.35, 1.0
+_WEIGHTS = {"forwarder killed": 2.0, "forwarder killed at a byte": 3.0, "logger killed": 0.5}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run has done and found."""
+
+    met: Counter[str] = field(default_factory=Counter)
+    """How often each fault has happened to something on its way."""
+    missed: Counter[str] = field(default_factory=Counter)
+    """How often it came when nothing was."""
+    found: list[str] = field(default_factory=list)
+    records: int = 0
+    receipts: int = 0
+    set_back_units: int = 0
+    recovered_s: float = 0.0
+    """How long it took, after the last fault, until the centre had everything."""
+
+    @property
+    def faults(self) -> int:
+        """How many have happened."""
+        return sum(self.met.values())
+
+
+def plan(
+    faults: int, seed: int, *, sites: int, left_out: frozenset[str]
+) -> Sequence[Sequence[str]]:
+    """The names of the faults, first those of the centre, then those of each site."""
+    rng = random.Random(seed)
+    of_centre = round(faults * _CENTRE_SHARE)
+    shares = [len(range(at, faults - of_centre, sites)) for at in range(sites)]
+    kinds: Sequence[Mapping[str, object]] = [CENTRE_FAULTS, *[SITE_FAULTS] * sites]
+    return [
+        _mixed(rng, [name for name in names if name not in left_out], count)
+        for names, count in zip(kinds, [of_centre, *shares], strict=True)
+    ]
+
+
+def run_losses(
+    world: World,
+    planned: Sequence[Sequence[str]],
+    *,
+    progress: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Make the planned faults happen in a world that was started; judge it once all is quiet."""
+    outcome = Outcome()
+    lock = threading.Lock()
+
+    def count(name: str, met: bool) -> None:
+        with lock:
+            (outcome.met if met else outcome.missed)[name] += 1
+            progress()
+
+    def of_centre() -> None:
+        rng = random.Random(f"{world.seed} centre")
+        for name in planned[0]:
+            count(name, CENTRE_FAULTS[name](world, rng))
+            world.look()
+
+    def of_site(at: int) -> None:
+        rng, site = random.Random(f"{world.seed} {at}"), world.sites[at]
+        for name in planned[1 + at]:
+            count(name, SITE_FAULTS[name](world, site, rng))
+            world.look()
+
+    threads = [_Checked(of_centre)]
+    threads += [_Checked(partial(of_site, at)) for at in range(len(world.sites))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+        if thread.failure is not None:
+            raise thread.failure
+    begin_s = time.monotonic()
+    if not world.caught_up():
+        outcome.found.append("the centre does not get the rest, though nothing fails any more")
+    outcome.recovered_s = time.monotonic() - begin_s
+    outcome.found += world.findings()
+    outcome.set_back_units = world.set_back_units
+    outcome.records = sum(head.records for head in world.heads().values())
+    outcome.receipts = sum(len(site.receipts()) for site in world.sites)
+    return outcome
+
+
+def judge(
+    programs: Programs,
+    faults: int,
+    seed: int,
+    *,
+    sites: int = SITES,
+    progress: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Make a world, let faults happen in it, and judge it."""
+    with server_folder() as folder:
+        world = World(folder, programs, sites=sites, seed=seed)
+        left_out = frozenset() if world.hardship is not None else NEED_HARDSHIP
+        planned = plan(faults, seed, sites=sites, left_out=left_out)
+        try:
+            world.start()
+            return run_losses(world, planned, progress=progress)
+        finally:
+            world.close()
+
+
+class _Checked(threading.Thread):
+    """A thread whose error is kept."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self.failure: BaseException | None = None
+        self._work = work
+
+    def run(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self.failure = error
+
+
+def _mixed(rng: random.Random, names: Sequence[str], count: int) -> Sequence[str]:
+    """`count` of the names in any order, each at its weight, and each at least once if possible."""
+    weights = [_RARE_WEIGHT if name in _RARE else _WEIGHTS.get(name, _WEIGHT) for name in names]
+    chosen = rng.sample(list(names), min(len(names), count))
+    chosen += rng.choices(names, weights, k=count - len(chosen))
+    rng.shuffle(chosen)
+    return chosen
+
+
+@private_runtime()
+def main() -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.losses")
+    parser.add_argument("--faults", type=int, default=600)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sites", type=int, default=SITES)
+    options = parser.parse_args()
+    console = Console()
+    console.print(f"Seed {options.seed}.")
+    begin_s = time.monotonic()
+    with Progress(console=console) as shown:
+        task = shown.add_task("faults", total=options.faults)
+        outcome = judge(
+            SabotPrograms(), options.faults, options.seed, sites=options.sites,
+            progress=lambda: shown.advance(task),
+        )  # fmt: skip
+    for name in (*CENTRE_FAULTS, *SITE_FAULTS):
+        missed = outcome.missed[name]
+        more = f", and {missed} that met nothing" if missed else ""
+        console.print(f"{name}: {outcome.met[name]}{more}")
+    for finding in outcome.found:
+        console.print(finding, markup=False)
+    good = "None lost, none doubled, every receipt true"
+    result = f"{len(outcome.found)} findings" if outcome.found else good
+    console.print(
+        f"{outcome.faults} faults in {time.monotonic() - begin_s:.0f} s: "
+        f"{outcome.records} records, {outcome.receipts} receipts at the sites; the centre set back "
+        f"for {outcome.set_back_units} units; caught up {outcome.recovered_s:.0f} s after the last "
+        f"fault. {result}. Seed {options.seed}."
+    )
+    return 1 if outcome.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
