@@ -7,7 +7,7 @@ again the sooner: each process has units of its own.
 import multiprocessing
 import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from typing import TypeVar
 from zlib import crc32
 
@@ -107,7 +107,11 @@ class Checkers:
             alone = span.last - span.first < SPAN - 1
             which = crc32(span.unit.encode()) if alone else at
             begun.append(self._pools[which % len(self._pools)].submit(there, span))
-        return [each.result() for each in begun]
+        try:
+            return [each.result() for each in begun]
+        except BrokenExecutor:  # a process was killed, as by want of memory
+            self._pools = []
+            return [here(self._here, span) for span in spans]
 
     def _cost(self, spans: Sequence[Span]) -> int:
         events = sum(span.last - span.first + 1 for span in spans)

@@ -6,9 +6,9 @@ another one with the same key does not check again; with another key it checks a
 beginning, because it vouches only for what it has seen.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from sabot.centre.alarms import CHAIN, Alarm
@@ -20,6 +20,8 @@ from sabot.log.store import Store
 from sabot.receipts.receipt import CHAIN as CHAIN_CHECKED
 from sabot.receipts.receipt import NUMBERS, Receipt, ReceiptUnusable, make
 
+_AT_ONCE = 1_000_000
+"""Events that are checked in one look, if there are so many: then receipts come soon."""
 _UNITS = (
     "SELECT u.unit, u.newest, u.mac, r.number, r.receipt, sabot.now_unix_ms() FROM units AS u"
     " LEFT JOIN LATERAL (SELECT number, receipt FROM receipts WHERE unit = u.id"
@@ -40,9 +42,10 @@ class NotaryWatcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A unit with something new: the span to check, and the head to sign for if it is right."""
+    """A unit with something new: the span to check, and the centre's head of it."""
 
     span: Span
+    newest: int
     mac: bytes
     now_unix_ms: int
     checked: str
@@ -68,14 +71,17 @@ class Notary:
         self._raise_alarm = raise_alarm
         self._watcher = watcher
         self._alarms: set[Alarm] = set()
+        self._reached: dict[str, tuple[int, bytes]] = {}
+        """By unit the last event that was checked, and its MAC."""
+        self.is_behind = False
         self._broken: dict[str, int] = {}
         """By unit the event with which its chain broke: until that is put right, all after it is
         not looked at again."""
 
     def look(self) -> int:
-        """Check what is new of each unit, and sign for it. Return how many receipts were
-        signed."""
-        work = [each for each in self._new() if not self._still_broken(each.span.unit)]
+        """Check what is new of each unit, and sign for it. Return how many receipts were signed.
+        `is_behind` then says whether there is more to do at once."""
+        work = self._some_of([each for each in self._new() if not self._is_broken(each)])
         parts = [spans_of(each.span) for each in work]
         right = iter(self._checkers.continue_all([span for some in parts for span in some]))
         odd, signed = [], 0
@@ -96,7 +102,7 @@ class Notary:
             return [
                 self._work(unit, newest, mac, signed, receipt, now)
                 for unit, newest, mac, signed, receipt, now in rows
-                if signed is None or signed < newest
+                if max(signed or 0, self._reached.get(unit, (0,))[0]) < newest
             ]
 
     def _work(
@@ -104,11 +110,15 @@ class Notary:
     ) -> _Work:
         keyed = self._keys is not None and bool(self._keys.chains(unit))
         checked = CHAIN_CHECKED if keyed else NUMBERS
-        last = None if signed is None else self._own(unit, signed, receipt)
-        if signed is not None and (last is None or last.checked != checked == CHAIN_CHECKED):
-            last = self._last_own(unit, newest, checked)
-        first, before = (1, None) if last is None else (last.number + 1, last.mac)
-        return _Work(Span(unit, first, newest, before), mac, now, checked)
+        if unit not in self._reached and signed is not None:
+            last = self._own(unit, signed, receipt)
+            if last is None or checked not in (NUMBERS, last.checked):
+                last = self._last_own(unit, newest, checked)
+            if last is not None:
+                self._reached[unit] = last.number, last.mac
+        number, before = self._reached.get(unit, (0, None))
+        first = number + 1
+        return _Work(Span(unit, first, newest, before), newest, mac, now, checked)
 
     def _own(self, unit: str, number: int, data: bytes) -> Receipt | None:
         """A receipt if this notary has signed it."""
@@ -136,9 +146,9 @@ class Notary:
         if found.good < span.last:
             self._broken[span.unit] = found.good + 1
         mac = self._mac_at(span.unit, found.good)
-        if found.good == span.last and mac != work.mac:
+        if found.good == work.newest and mac != work.mac:
             detail = "the centre's head of this unit has another MAC than its record"
-            self._raise(Alarm(span.unit, span.last, CHAIN, detail))
+            self._raise(Alarm(span.unit, work.newest, CHAIN, detail))
             return 0
         if found.good < span.first or mac is None:
             return 0
@@ -154,11 +164,28 @@ class Notary:
             checked=work.checked,
         )
         self._store.keep_receipts(span.unit, [(found.good, receipt)])
+        self._reached[span.unit] = found.good, mac
         self._watcher.receipt(span.unit, found.good, work.now_unix_ms)
         return 1
 
-    def _still_broken(self, unit: str) -> bool:
+    def _some_of(self, work: Sequence[_Work]) -> list[_Work]:
+        """As much of the work as is done in one look."""
+        some, left = [], _AT_ONCE
+        for each in work:
+            if left <= 0:
+                break
+            span = each.span
+            if span.last - span.first >= left:  # up to an event that is there
+                last = self._store.first_from(span.unit, span.first + left)
+                span = replace(span, last=span.last if last is None else last)
+            left -= span.last - span.first + 1
+            some.append(replace(each, span=span))
+        self.is_behind = [each.span for each in some] != [each.span for each in work]
+        return some
+
+    def _is_broken(self, work: _Work) -> bool:
         """Whether the chain of a unit broke at an event that has not been put right since."""
+        unit = work.span.unit
         event = self._broken.get(unit)
         if event is not None and self._checkers.continue_all([Span(unit, event, event, None)])[0]:
             del self._broken[unit]

@@ -54,11 +54,13 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
     },
     "Send it on": {
         "forward": "sabot.cli.centre.forward",
+        "notary": "sabot.cli.centre.notary",
         "feed": "sabot.cli.centre.feed",
     },
     "Prove it, and keep it": {
         "verify": "sabot.cli.records.check",
         "checkpoints": "sabot.cli.records.check",
+        "receipts": "sabot.cli.centre.receipts",
         "export": "sabot.cli.records.export",
         "copy": "sabot.cli.records.copy",
         "retention": "sabot.cli.records.prune",

@@ -150,6 +150,18 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
             ["forward", "--once", "--db", "hostile.sqlite", "--to", _NO_SERVER, "--notary", NAME],
         ]
     ),
+    "notary": lambda _: (
+        [
+            ["notary", "--once", "--db", db, *_KEY]
+            for db in (*_LOGS, _NO_SERVER, f"{_NO_SERVER}/{NAME}")
+        ]
+        + [["notary", "--once", "--db", _NO_SERVER, "--key", NAME]]
+    ),
+    "receipts": lambda _: [
+        *_on_logs("receipts"),
+        ["receipts", "--db", "named.sqlite", "-o", f"{NAME}/receipts"],
+        ["receipts", "--db", "named.sqlite", "-o", "junk"],
+    ],
     "feed": lambda _: [
         *(["feed", "--once", "--config", "feeds.toml", "--db", db] for db in _LOGS),
         *(["feed", "--config", each] for each in ("hostile-feeds.toml", "junk", NAME)),
@@ -267,6 +279,8 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     ],
     "keys operator make": lambda _: [["keys", "operator", "make", "-o", f"out/{NAME}"]],
     "keys operator show": lambda _: [["keys", "operator", "show", NAME]],
+    "keys notary make": lambda _: [["keys", "notary", "make", "-o", f"out/{NAME}"]],
+    "keys notary show": lambda _: [["keys", "notary", "show", NAME]],
     "release show": lambda _: [
         ["release", "show", folder, *how]
         for folder in ("release", "spoilt", NAME)

@@ -27,6 +27,8 @@ from sabot.desk.notes import FIELDS
 from sabot.keys import chain_keys as unit_keys
 from sabot.keys import signing
 from sabot.log.store import open_store
+from sabot.receipts.receipt import NUMBERS, make
+from sabot.receipts.statement import SiteCheckpoint
 from sabot.release import build as releases
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
@@ -133,6 +135,16 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def _keep_receipts(path: Path) -> None:
+    """Put a receipt into a log, and one that cannot be read."""
+    key = signing.load_private(path.parent / "operator.pem")
+    with open_store(path) as store:
+        ((_, _, mac),) = store.raw("U1", 9, 9)
+        values = {"records": 9, "unix_ms": 1_795_000_000_000, "checked": NUMBERS}
+        receipt = make(key, unit="U1", number=9, mac=mac, **values)  # type: ignore[arg-type]
+        store.keep_receipts("U1", [(9, receipt), (10, b"none")])
+
+
 def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
     yield "rounds", _run("rounds", "--db", "log", "--with-void", "--json")
     for db in ("log", "chained"):
@@ -142,6 +154,10 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
     for db in ("log", "chained", "timeless"):
         yield "incidents", _run("incidents", "--db", db, "--json")
     yield "checkpoints", _run("checkpoints", "--db", "chained", "--json")
+    _keep_receipts(house / "chained")
+    yield "receipts", _run("receipts", "--db", "chained", "--json")
+    of_site = SiteCheckpoint("U1", 9, bytes(16), 9, "lisboa", 1_795_000_000_000)
+    yield "receipts", json.dumps(of_site.as_json())
     with open_store(house / "chained") as store:
         Desk.make(store, house / "keys", "ada", "four words of hers")
     yield "users list", _run("users", "list", "--db", "chained", "--json")

@@ -1,11 +1,8 @@
 """`sabot forward`: sends the log of a site to the centre."""
 
-import signal
-import threading
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +14,7 @@ from sabot.centre.forwarder import Forwarder
 from sabot.centre.postgres_centre import PostgresCentre
 from sabot.centre.site_log import SiteLog
 from sabot.cli import options
+from sabot.cli.centre.stopping import ctrl_c_stops
 from sabot.cli.interrupted import left_by
 from sabot.cli.measured import Metrics, measured
 from sabot.cli.view import console, problems, progress
@@ -63,7 +61,7 @@ def forward(
         raise typer.BadParameter(f"{to} is not the address of a PostgreSQL database")
     notaries = [signing.load_public(path) for path in notary]
     figures = ForwardMetrics()
-    with open_store(db) as store, closing(SiteLog(store)) as log, _stopping() as stopping:
+    with open_store(db) as store, closing(SiteLog(store)) as log, ctrl_c_stops() as stopping:
         store.convert()
         store.watch()
         kept.note_forwarding(store, str(centre))
@@ -172,23 +170,3 @@ def _duration(seconds: float) -> str:
     if hours >= 2:
         return f"{hours:.0f} hours"
     return f"{minutes:.0f} min" if minutes >= 2 else f"{seconds:.0f} s"
-
-
-@contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """An event that Ctrl-C, SIGTERM and SIGHUP set, so that a batch is not cut. A second signal
-    ends the program at once, which loses nothing either."""
-    stopping = threading.Event()
-
-    def stop(*_: object) -> None:
-        if stopping.is_set():
-            raise KeyboardInterrupt
-        stopping.set()
-
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {each: signal.signal(each, stop) for each in signals}
-    try:
-        yield stopping
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

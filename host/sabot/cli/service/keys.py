@@ -1,4 +1,4 @@
-"""`sabot keys`: the keys that sign, the house's for releases and the operator's for records."""
+"""`sabot keys`: the keys that sign: releases, bundles and tombstones, receipts."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,7 @@ from sabot.reports.terminal.rounds import plain
 
 _PUBLIC_MODE = 0o644
 
-app = typer.Typer(help="Make and show the keys that sign releases and records.")
+app = typer.Typer(help="Make and show the keys that sign releases, records and receipts.")
 
 
 def make(
@@ -72,3 +72,4 @@ def _add(name: str, text: str) -> None:
 
 _add("release", "The key of the house that signs releases; shoes run only what it has signed.")
 _add("operator", "The key of the operator that signs bundles and tombstones.")
+_add("notary", "The key of a centre's notary that signs receipts for what the centre has.")
