@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from host.tests.support.helpers import FirmwareLog, stored
+from host.tests.support.stored import IN_A_FILE
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
 from sabot.desk import passwords
@@ -16,6 +17,7 @@ from sabot.desk.alerts import Alert, AlertLog
 from sabot.desk.desk import Desk, User
 from sabot.errors import DatabaseUnusable, DeskMissing, DeskRefused, TooManyTries, WrongPassword
 from sabot.keys.chain_keys import Keys
+from sabot.log.place import Place
 from sabot.log.store import Store, open_store
 
 ADA, BOB = "Ada Byron", "bob"
@@ -43,8 +45,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "log.sqlite", create=True) as store:
+def store(log_place: Place) -> Iterator[Store]:
+    with open_store(log_place, create=True) as store:
         store.append("U1", stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC").records))
         yield store
 
@@ -218,6 +220,7 @@ def test_many_wrong_passwords_are_counted_and_do_not_fill_the_log(desk: Desk, cl
     assert refused[-1] == {"name": ADA, "origin": "10.0.1.1", "more": 90}
 
 
+@IN_A_FILE
 def test_a_desk_of_a_file_that_was_replaced_writes_nothing(
     desk: Desk, store: Store, tmp_path: Path
 ) -> None:
@@ -245,7 +248,7 @@ def test_a_desk_goes_on_in_a_copy_which_verify_proves(
 def test_pruning_and_rebuilding_a_log_leave_its_desk(desk: Desk, store: Store) -> None:
     desk.raise_alert(ALERT)
     before = list(desk.notes()), desk.users()
-    with open_store(store.path) as other:
+    with open_store(store.place) as other:
         other.prune("U1", 1, 2, b"stone")
         other.rebuild()
     assert (list(desk.notes()), desk.users()) == before
@@ -275,7 +278,7 @@ def test_a_log_of_an_older_version_gets_its_desk_with_its_administrator(tmp_path
 
 def test_what_two_programs_do_is_in_one_chain(desk: Desk, store: Store, tmp_path: Path) -> None:
     """`sabot users` and a server, or two servers."""
-    with open_store(store.path) as other_store:
+    with open_store(store.place) as other_store:
         other = Desk(other_store)
         for at in range(20):
             (desk, other)[at % 2].opened_round("U1", 1, at, by=ADA)
@@ -286,6 +289,7 @@ def test_what_two_programs_do_is_in_one_chain(desk: Desk, store: Store, tmp_path
     assert "@desk" not in found and [note.number for note in desk.notes()] == list(range(1, 25))
 
 
+@IN_A_FILE
 @pytest.mark.parametrize(
     "change",
     [
@@ -339,6 +343,7 @@ def test_a_clock_that_was_set_back_ends_sessions_and_lengthens_none(
     assert desk.user_of(token) is None
 
 
+@IN_A_FILE
 def test_what_a_forger_puts_into_the_tables_is_no_fault_of_the_desk(
     desk: Desk, store: Store, clock: Clock
 ) -> None:
@@ -359,6 +364,7 @@ def test_what_a_forger_puts_into_the_tables_is_no_fault_of_the_desk(
     assert desk.sign_in(ADA, PASSWORD, origin="")
 
 
+@IN_A_FILE
 def test_a_desk_without_its_secret_is_listed_and_makes_no_second_one(
     desk: Desk, store: Store, tmp_path: Path
 ) -> None:

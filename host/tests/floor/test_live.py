@@ -15,6 +15,7 @@ from host.tests.reports.test_incident_search import random_records
 from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, event_bytes, new_log, shuffled_names, stored
+from host.tests.support.stored import IN_A_FILE
 from sabot.floor.live import Floor
 from sabot.floor.live_table import LiveTable
 from sabot.floor.table import STATES
@@ -23,6 +24,7 @@ from sabot.games import catalogue
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.follow import RawRecord
+from sabot.log.place import Place
 from sabot.log.presence import ATTACHED, Span
 from sabot.log.rounds import dealt_of
 from sabot.log.store import Store, open_store
@@ -53,8 +55,8 @@ def rng() -> random.Random:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with new_log(tmp_path / "log.sqlite") as store:
+def store(log_place: Place) -> Iterator[Store]:
+    with new_log(log_place) as store:
         yield store
 
 
@@ -127,6 +129,7 @@ def test_after_each_event_a_tile_is_that_of_the_whole_log(store: Store, rng: ran
         assert list(tile.table.rounds) == ended
 
 
+@IN_A_FILE
 @pytest.mark.parametrize("seed", range(8))
 def test_events_that_no_shoe_makes_do_no_harm(store: Store, seed: int) -> None:
     """Where a table begins to be read can then matter."""
@@ -250,6 +253,7 @@ def _other_log(folder: Path) -> Path:
     return path
 
 
+@IN_A_FILE
 def test_a_file_that_is_replaced_is_followed_and_what_was_shown_is_said_to_be_gone(
     store: Store, tmp_path: Path
 ) -> None:
@@ -267,6 +271,7 @@ def test_a_file_that_is_replaced_is_followed_and_what_was_shown_is_said_to_be_go
     assert "is not in the log any more" in floor.problem
 
 
+@IN_A_FILE
 def test_a_file_with_the_same_contents_is_no_problem(store: Store, tmp_path: Path) -> None:
     log = FirmwareLog().load().draw("AC", "2H", "next", "9C")
     store.append("U1", stored(log.records))
@@ -284,6 +289,7 @@ def test_a_file_with_the_same_contents_is_no_problem(store: Store, tmp_path: Pat
     assert floor.problem == ""
 
 
+@IN_A_FILE
 def test_a_file_that_is_gone_is_a_problem_until_it_is_back(store: Store) -> None:
     store.append("U1", stored(FirmwareLog().load().records))
     floor = Clocks().floor(store)

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from host.tests.support.helpers import FirmwareLog, new_log, stored
+from host.tests.support.stored import IN_A_FILE, sql_in
 from sabot.errors import DatabaseUnusable
+from sabot.log.place import Place
 from sabot.log.presence import ATTACHED, WAITING, Span
 from sabot.log.sqlite.follow import SqliteFollower
 from sabot.log.store import Store, open_store
@@ -17,8 +19,8 @@ _NOW = 1_795_000_000_000
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with new_log(tmp_path / "log.sqlite") as store:
+def store(log_place: Place) -> Iterator[Store]:
+    with new_log(log_place) as store:
         yield store
 
 
@@ -51,6 +53,7 @@ def test_records_are_those_after_an_event_up_to_another(store: Store) -> None:
     assert list(follower.records("U9", 0)) == []
 
 
+@IN_A_FILE
 def test_a_record_that_another_one_took_the_place_of_is_a_change(store: Store) -> None:
     store.append("U1", stored(FirmwareLog().records))
     follower = store.follower()
@@ -61,6 +64,7 @@ def test_a_record_that_another_one_took_the_place_of_is_a_change(store: Store) -
     assert follower.poll() == {unit: 2}
 
 
+@IN_A_FILE
 def test_a_unit_that_is_gone_has_no_newest_event(store: Store) -> None:
     store.append("U1", stored(FirmwareLog().records))
     follower = store.follower()
@@ -71,6 +75,7 @@ def test_a_unit_that_is_gone_has_no_newest_event(store: Store) -> None:
     assert follower.poll() == {"U1": 0}
 
 
+@IN_A_FILE
 def test_values_of_a_forger_are_no_events_and_no_errors(store: Store) -> None:
     store.append("U1", stored(FirmwareLog().records))
     with closing(sqlite3.connect(store.path)) as forger:
@@ -82,6 +87,7 @@ def test_values_of_a_forger_are_no_events_and_no_errors(store: Store) -> None:
     assert [number for number, *_ in follower.records("U1", 0)] == [1, 2, 9]
 
 
+@IN_A_FILE
 def test_tables_that_were_altered_are_an_error(store: Store) -> None:
     store.append("U1", stored(FirmwareLog().records))
     follower = store.follower()
@@ -97,7 +103,7 @@ def test_lists_that_are_made_again_are_no_change(store: Store) -> None:
     store.append("U1", stored(FirmwareLog().records))
     follower = store.follower()
     follower.poll()
-    with open_store(store.path) as other:
+    with open_store(store.place) as other:
         other.rebuild()
     assert follower.poll() == {}
     store.append("U1", stored(FirmwareLog().load().records))
@@ -120,9 +126,11 @@ def test_each_note_that_a_log_has_a_shoe_shows(store: Store) -> None:
 def test_how_far_a_log_had_come_at_a_time(store: Store) -> None:
     records = stored(FirmwareLog().load().records)
     store.append("U1", records)
-    with closing(sqlite3.connect(store.path)) as connection:
-        connection.execute("UPDATE records SET received_unix_ms = 1000 * number")
-        connection.commit()
+    sql_in(store.place, "UPDATE records SET received_unix_ms = 1000 * number")
+    if not isinstance(store.place, Path):  # the day of a record is that of its time
+        sql_in(store.place, "UPDATE days SET day = '1970-01-01'")
+        sql_in(store.place, "SELECT make_partition('1970-01-01')")
+        sql_in(store.place, "UPDATE records SET day = '1970-01-01'")
     follower = store.follower()
     follower.poll()
     assert follower.received_before("U1", 3001) == 3

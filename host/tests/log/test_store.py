@@ -23,8 +23,10 @@ import pytest
 
 from host.tests.support.helpers import event_bytes
 from host.tests.support.naive_shoe import naive_event, recorded
+from host.tests.support.stored import contents_in
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
+from sabot.log.place import Place
 from sabot.log.sqlite import log_file
 from sabot.log.store import DatabaseLocked, Filter, Row, Store, open_store
 
@@ -65,12 +67,6 @@ def sql(path: Path, statement: str, *given: object) -> list[tuple[object, ...]]:
     """Execute a statement on the file with the database library; return the rows."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         return connection.execute(statement, given).fetchall()
-
-
-def contents_in(path: Path, unit: str = "U1") -> list[tuple[bytes, bytes]]:
-    """Record and MAC of the events of a unit."""
-    query = "SELECT record, mac FROM records, units WHERE id = records.unit AND units.unit = ?"
-    return sql(path, query + " ORDER BY number", unit)  # type: ignore[return-value]
 
 
 def contents(records: list[Record]) -> list[tuple[bytes, bytes]]:
@@ -120,8 +116,8 @@ def open_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_appended_events_are_stored_byte_for_byte(tmp_path: Path) -> None:
-    path, log = tmp_path / "log.sqlite", varied(1000)
+def test_appended_events_are_stored_byte_for_byte(log_place: Place) -> None:
+    path, log = log_place, varied(1000)
     with open_store(path, create=True) as store:
         for at in range(0, len(log), 99):
             store.append("U1", log[at : at + 99])
@@ -132,8 +128,8 @@ def test_appended_events_are_stored_byte_for_byte(tmp_path: Path) -> None:
     assert contents_in(path) == contents(log)
 
 
-def test_an_event_is_stored_exactly_once(tmp_path: Path) -> None:
-    path = tmp_path / "log.sqlite"
+def test_an_event_is_stored_exactly_once(log_place: Place) -> None:
+    path = log_place
     with open_store(path, create=True) as store:
         store.append("U1", some(1, 10))
         first = list(store.rows())
@@ -145,17 +141,17 @@ def test_an_event_is_stored_exactly_once(tmp_path: Path) -> None:
     assert contents_in(path) == contents(some(1, 16) + some(20, 20))
 
 
-def test_an_event_twice_in_one_batch_is_stored_once(tmp_path: Path) -> None:
-    with open_store(tmp_path / "log.sqlite", create=True) as store:
+def test_an_event_twice_in_one_batch_is_stored_once(log_place: Place) -> None:
+    with open_store(log_place, create=True) as store:
         store.append("U1", some(1, 2) + some(2, 3))
         assert [row.number for row in store.rows()] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("what", ["contents", "MAC"])
 def test_the_same_number_with_other_bytes_or_mac_stops_the_whole_batch(
-    tmp_path: Path, what: str
+    log_place: Place, what: str
 ) -> None:
-    path = tmp_path / "log.sqlite"
+    path = log_place
     (same,) = some(3, 3)
     other = some(3, 3, t_ms=999) if what == "contents" else [replace(same, mac=bytes(16))]
     with open_store(path, create=True) as store:
@@ -171,8 +167,8 @@ def test_the_same_number_with_other_bytes_or_mac_stops_the_whole_batch(
         assert store.last_number("U1") == 9
 
 
-def test_two_different_events_under_one_number_in_one_batch_store_nothing(tmp_path: Path) -> None:
-    with open_store(tmp_path / "log.sqlite", create=True) as store:
+def test_two_different_events_under_one_number_in_one_batch_store_nothing(log_place: Place) -> None:
+    with open_store(log_place, create=True) as store:
         with pytest.raises(HistoryDiffers):
             store.append("U1", some(1, 2) + some(2, 2, t_ms=999))
         assert store.last_number("U1") == 0 and store.units() == []
@@ -180,8 +176,8 @@ def test_two_different_events_under_one_number_in_one_batch_store_nothing(tmp_pa
         assert store.last_number("U1") == 2
 
 
-def test_a_number_too_large_for_a_column_is_an_error(tmp_path: Path) -> None:
-    with open_store(tmp_path / "log.sqlite", create=True) as store:
+def test_a_number_too_large_for_a_column_is_an_error(log_place: Place) -> None:
+    with open_store(log_place, create=True) as store:
         error = error_of(lambda: store.append("U1", some(1 << 63, 1 << 63)))
         assert isinstance(error, DatabaseUnusable) and "too large" in str(error)
         store.append("U1", some((1 << 63) - 1, (1 << 63) - 1, unix_ms=(1 << 64) - 1))
@@ -211,8 +207,8 @@ def test_append_returns_after_a_synchronous_commit(tmp_path: Path) -> None:
     assert not any("synchronous" in statement for statement in statements)
 
 
-def test_units_do_not_mix(tmp_path: Path) -> None:
-    with open_store(tmp_path / "log.sqlite", create=True) as store:
+def test_units_do_not_mix(log_place: Place) -> None:
+    with open_store(log_place, create=True) as store:
         store.append("U2", some(1, 3))
         store.append("U1", some(1, 2, t_ms=5))
         assert store.units() == ["U1", "U2"]
@@ -221,27 +217,28 @@ def test_units_do_not_mix(tmp_path: Path) -> None:
         assert [row.unit for row in store.rows()] == ["U1", "U1", "U2", "U2", "U2"]
 
 
-@pytest.mark.parametrize(
-    "wanted",
-    [
-        Filter(),
-        Filter(unit="U1"),
-        Filter(unit="none"),
-        Filter(shoe=2),
-        Filter(shoe=1, round=2),
-        Filter(round=0),
-        Filter(kinds=("lid", "key")),
-        Filter(kinds=()),
-        Filter(from_unix_ms=1000),
-        Filter(to_unix_ms=1000),
-        Filter("U2", 2, 2, ("key",), 1000, 2000),
-    ],
+_FILTERS = (
+    Filter(),
+    Filter(unit="U1"),
+    Filter(unit="none"),
+    Filter(shoe=2),
+    Filter(shoe=1, round=2),
+    Filter(round=0),
+    Filter(kinds=("lid", "key")),
+    Filter(kinds=()),
+    Filter(from_unix_ms=1000),
+    Filter(to_unix_ms=1000),
+    Filter("U2", 2, 2, ("key",), 1000, 2000),
+    Filter(first=10, last=20),
+    Filter(first=54, from_unix_ms=2000),
+    Filter(first=1 << 64),
+    Filter(last=1 << 64, shoe=1 << 70),
 )
+
+
 @pytest.mark.parametrize("derived", [0, 31, 54])
-def test_a_filter_selects_what_a_list_comprehension_does(
-    tmp_path: Path, wanted: Filter, derived: int
-) -> None:
-    with open_store(tmp_path / "log.sqlite", create=True) as store:
+def test_a_filter_selects_what_a_list_comprehension_does(log_place: Place, derived: int) -> None:
+    with open_store(log_place, create=True) as store:
         kinds, times = ("lid", "key", "identified"), (None, 0, 999, 1000, 1999, 2000)
         each = itertools.product(kinds, times, ((0, 0), (1, 2), (2, 2)))
         log = [
@@ -253,10 +250,15 @@ def test_a_filter_selects_what_a_list_comprehension_does(
         store.derive()
         for unit in ("U1", "U2"):
             store.append(unit, [recorded(data) for data in log[derived:]])
-        rows = [row for row in store.rows() if _selected(wanted, row)]
-        assert list(store.rows(wanted)) == rows
-        assert len(rows) in (108, 54, 0, 36, 18, 1) or wanted.kinds or wanted.to_unix_ms
-        assert len(derived_in(store.path)) == 2 * derived
+        everything = list(store.rows())
+        assert [row.data for row in everything] == log * 2
+        for wanted in _FILTERS:
+            rows = [row for row in everything if _selected(wanted, row)]
+            assert list(store.rows(wanted)) == rows
+            backward = sorted(rows, key=lambda row: (row.unit, -row.number))
+            assert list(store.rows(replace(wanted, newest_first=True))) == backward
+        if isinstance(log_place, Path):
+            assert len(derived_in(log_place)) == 2 * derived
 
 
 def _selected(wanted: Filter, row: Row) -> bool:
@@ -266,6 +268,8 @@ def _selected(wanted: Filter, row: Row) -> bool:
     if wanted.round not in (None, row.round):
         return False
     if wanted.kinds is not None and row.kind not in wanted.kinds:
+        return False
+    if not (wanted.first or 0) <= row.number <= (wanted.last or 1 << 70):
         return False
     if wanted.from_unix_ms is None and wanted.to_unix_ms is None:
         return True
@@ -475,8 +479,10 @@ def test_the_database_alone_has_all_events_once_the_log_is_idle(tmp_path: Path) 
     assert contents_in(copied) == contents(some(1, 20))
 
 
-def test_a_reader_cannot_write(good_store: Store) -> None:
-    with open_store(good_store.path) as reader:
+def test_a_reader_cannot_write(log_place: Place) -> None:
+    with open_store(log_place, create=True) as store:
+        store.append("U1", some(1, 1))
+    with open_store(log_place) as reader:
         error = error_of(lambda: reader.append("U9", some(1, 1)))
         assert isinstance(error, DatabaseUnusable) and "cannot be written to" in str(error)
 
@@ -516,10 +522,11 @@ def test_a_lock_held_for_too_long_is_an_error(
 
 
 def test_the_log_does_not_wait_for_a_reader(
-    good_store: Store, monkeypatch: pytest.MonkeyPatch
+    log_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_file, "BUSY_TIMEOUT_S", 0.2)
-    with open_store(good_store.path) as reader, open_store(good_store.path, create=True) as writer:
+    with open_store(log_place, create=True) as writer, open_store(log_place) as reader:
+        writer.append("U1", varied(500))
         rows = reader.rows()
         before = [next(rows)]
         for number in range(1, 100):
@@ -538,7 +545,7 @@ def test_appending_waits_for_a_lock_held_for_a_while(
     assert good_store.last_number("U9") == 1
 
 
-def test_many_shoes_are_stored_at_once(tmp_path: Path) -> None:
+def test_many_shoes_are_stored_at_once(log_place: Place) -> None:
     units = [f"U{n}" for n in range(24)]
     failed: list[BaseException] = []
 
@@ -549,7 +556,7 @@ def test_many_shoes_are_stored_at_once(tmp_path: Path) -> None:
         except BaseException as error:
             failed.append(error)
 
-    with open_store(tmp_path / "log.sqlite", create=True) as store:
+    with open_store(log_place, create=True) as store:
         threads = [threading.Thread(target=append, args=(unit,)) for unit in units]
         for thread in threads:
             thread.start()

@@ -29,6 +29,7 @@ from host.tests.support.helpers import event_bytes
 from host.tests.support.naive_shoe import recorded
 from sabot.errors import DatabaseUnusable, HistoryDiffers
 from sabot.link.session import Record
+from sabot.log.place import Place
 from sabot.log.store import Filter, Row, Store, open_store
 
 _UNITS = ("U1", "U2")
@@ -50,24 +51,46 @@ def _seen(row: Row) -> tuple[str, int, bytes, bytes]:
 class StoreMachine(RuleBasedStateMachine):
     """A log that is written, and what it must have."""
 
+    place: Place
+
     @initialize(version=st.sampled_from((2, 3)), before=st.integers(1, 30))
     def begin(self, version: int, before: int) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="sabot-store-"))
-        self.copies = 0
-        self.path = self.root / "log"
         self.model: dict[str, dict[int, Record]] = {unit: {} for unit in _UNITS}
         self.pruned: dict[str, set[int]] = {unit: set() for unit in _UNITS}
         self.reader: Iterator[Row] | None = None
         self.due: list[tuple[str, int, bytes, bytes]] = []
         self.reading: Store | None = None
+        self.make_place(version, before)
+        self.store = open_store(self.place, create=True)
+
+    def make_place(self, version: int, before: int) -> None:
+        """Make an empty log, or one of version 2 with events up to `before`."""
+        self.root = Path(tempfile.mkdtemp(prefix="sabot-store-"))
+        self.copies = 0
+        self.place = path = self.root / "log"
         if version == 2:
-            with closing(sqlite3.connect(self.path)) as connection, connection:
+            with closing(sqlite3.connect(path)) as connection, connection:
                 connection.executescript(VERSION_2)  # its unit is U1, with the id 7
                 for number in range(1, before + 1):
                     record = self.model["U1"][number] = _record(number)
                     row = (7, number, 5, record.data, record.mac)
                     connection.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?)", row)
-        self.store = open_store(self.path, create=True)
+
+    def cut_the_power(self) -> None:
+        """Let the log go on as it is now, whatever was not stored."""
+        assert isinstance(self.place, Path)
+        self.copies += 1
+        to = self.root / f"log{self.copies}"
+        for suffix in ("", "-wal"):
+            beside = self.place.with_name(self.place.name + suffix)
+            if beside.exists():
+                shutil.copyfile(beside, to.with_name(to.name + suffix))
+        self.store.close()
+        self.place = to
+
+    def remove_place(self) -> None:
+        """Remove all logs of this machine."""
+        shutil.rmtree(self.root)
 
     def _last(self, unit: str) -> int:
         return max(self.model[unit].keys() | self.pruned[unit], default=0)
@@ -134,7 +157,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def rebuild(self) -> None:
-        with open_store(self.path) as store:
+        with open_store(self.place) as store:
             assert store.rebuild() == len(self._all())
         self._lists_have_all()
 
@@ -145,7 +168,7 @@ class StoreMachine(RuleBasedStateMachine):
             return
         first = numbers[place % len(numbers)]
         last = min(first + count - 1, numbers[-1])
-        with open_store(self.path) as store:
+        with open_store(self.place) as store:
             if self.pruned[unit] & set(range(first, last + 1)):
                 with pytest.raises(DatabaseUnusable, match="pruned already"):
                     store.prune(unit, first, last, b"tombstone")
@@ -164,10 +187,10 @@ class StoreMachine(RuleBasedStateMachine):
         if min(self.model[unit], default=first) >= first:
             return
         self.store.close()
-        with open_store(self.path) as store:
+        with open_store(self.place) as store:
             store.prune(unit, first, last, b"tombstone")
         self._forget(unit, first, last)
-        self.store = open_store(self.path, create=True)
+        self.store = open_store(self.place, create=True)
         self.store.append(unit, [_record(number) for number in range(first, last + 1)])
 
     def _forget(self, unit: str, first: int, last: int) -> None:
@@ -179,7 +202,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(count=st.integers(0, 5))
     def begin_to_read(self, count: int) -> None:
         self.due = self._all()
-        self.reading = open_store(self.path)
+        self.reading = open_store(self.place)
         self.reader = self.reading.rows()
         for row in (row for _, row in zip(range(count + 1), self.reader, strict=False)):
             assert _seen(row) == self.due.pop(0)
@@ -196,20 +219,13 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def close_and_open(self) -> None:
         self.store.close()
-        self.store = open_store(self.path, create=True)
+        self.store = open_store(self.place, create=True)
 
     @rule()
     def lose_the_power(self) -> None:
-        """The log goes on with the files as they are now."""
         self._stop_reading()
-        self.copies += 1
-        to = self.root / f"log{self.copies}"
-        for suffix in ("", "-wal"):
-            beside = self.path.with_name(self.path.name + suffix)
-            if beside.exists():
-                shutil.copyfile(beside, to.with_name(to.name + suffix))
-        self.store.close()
-        self.path, self.store = to, open_store(to, create=True)
+        self.cut_the_power()
+        self.store = open_store(self.place, create=True)
 
     @invariant()
     def it_has_all_and_nothing_else(self) -> None:
@@ -245,14 +261,16 @@ class StoreMachine(RuleBasedStateMachine):
         self._stop_reading()
         with closing(self.store):
             assert self.store.faults() == []
-        shutil.rmtree(self.root)
+        self.remove_place()
 
 
-TestStoreMachine = StoreMachine.TestCase
-TestStoreMachine.settings = settings(
+SETTINGS = settings(
     max_examples=15,
     stateful_step_count=25,
     deadline=None,
     phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )
+
+TestStoreMachine = StoreMachine.TestCase
+TestStoreMachine.settings = SETTINGS

@@ -5,7 +5,6 @@ import hmac
 import random
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import cbor2
@@ -18,6 +17,7 @@ from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.link import wire
 from sabot.link.events import Event
 from sabot.link.session import Record
+from sabot.log.place import Place
 from sabot.log.store import Store, open_store
 from sabot_firmware.table.dealing import KEY, LID, Dealing
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING, ENDED
@@ -122,9 +122,9 @@ def shuffled_names(seed: int, cut_from_end: int = 14) -> list[str]:
     return [*deck[:-cut_from_end], "CUT", *deck[-cut_from_end:]]
 
 
-def new_log(path: Path) -> Store:
+def new_log(place: Place) -> Store:
     """A new log, open for logging, that has the document of the game mini."""
-    store = open_store(path, create=True)
+    store = open_store(place, create=True)
     store.keep_game(games.document_of(games.MINI_NAME))
     return store
 
