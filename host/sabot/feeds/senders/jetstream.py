@@ -20,6 +20,7 @@ from sabot.feeds.senders.transport import tls_of, why_not_reached
 
 _WIDTH = 64
 _WITHIN_S = 10.0
+_LOST = Outcome(Result.FAILED, "the connection is lost")
 _T = TypeVar("_T")
 
 
@@ -32,6 +33,7 @@ class JetStreamSender:
         self._feed = feed
         self._client: Client | None = None
         self._stream: JetStreamContext | None = None
+        self._closed = asyncio.Event()
         self._loop = asyncio.new_event_loop()
         # It runs all the time: the server asks now and then whether the connection is alive.
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -63,7 +65,16 @@ class JetStreamSender:
             await self._disconnect()
             failed = Outcome(Result.FAILED, _why(error))
             return [failed] * len(messages)
-        return await asyncio.gather(*(self._publish(stream, each) for each in messages))
+        tasks = [asyncio.create_task(self._publish(stream, each)) for each in messages]
+        closed = asyncio.create_task(self._closed.wait())
+        all_done = asyncio.gather(*tasks)
+        await asyncio.wait((all_done, closed), return_when=asyncio.FIRST_COMPLETED)
+        outcomes = [each.result() if each.done() else _LOST for each in tasks]
+        closed.cancel()
+        if not all_done.done():
+            all_done.cancel()
+            await asyncio.wait((all_done,))
+        return outcomes
 
     async def _publish(self, stream: JetStreamContext, message: Message) -> Outcome:
         headers = {"Nats-Msg-Id": message.id, "Content-Type": CONTENT_TYPE}
@@ -85,17 +96,30 @@ class JetStreamSender:
             return self._stream
         await self._disconnect()
         feed = self._feed
+        self._closed = closed = asyncio.Event()
+
+        is_connecting = True
+
+        async def note_closed() -> None:
+            closed.set()
+
+        async def end_try(error: Exception) -> None:
+            if is_connecting:  # the library would try until the time is over
+                raise error
+
         is_plain = feed.address.startswith("nats:")
         self._client = await nats.connect(
             feed.address,
             name=f"sabot feed {feed.name}",
             allow_reconnect=False,  # the plan of the feed says when to try again
             connect_timeout=_WITHIN_S,
-            error_cb=_ignored,
+            error_cb=end_try,
+            disconnected_cb=note_closed,
             tls=None if is_plain else tls_of(feed.ca),
             user=feed.user,
             password=feed.password,
         )
+        is_connecting = False
         self._stream = self._client.jetstream(timeout=_WITHIN_S)
         return self._stream
 
@@ -105,10 +129,6 @@ class JetStreamSender:
                 async with asyncio.timeout(1):
                     await self._client.close()
         self._client, self._stream = None, None
-
-
-async def _ignored(_: Exception) -> None:
-    """What goes wrong is seen where a message is published."""
 
 
 def _why(error: Exception) -> str:

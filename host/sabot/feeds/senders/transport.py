@@ -1,5 +1,6 @@
 """What the senders share: TLS, and why a receiver cannot be reached, for people."""
 
+import os
 import ssl
 from pathlib import Path
 
@@ -21,8 +22,8 @@ def why_not_reached(error: BaseException) -> str:
         return f"its certificate is not good: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         return f"no TLS with it ({error.reason or 'closed'})"
-    if isinstance(error, OSError) and error.strerror:
-        return f"cannot be reached ({error.strerror})"
+    if isinstance(error, OSError) and error.errno:  # asyncio has a text of its own
+        return f"cannot be reached ({os.strerror(error.errno)})"
     if isinstance(error, TimeoutError):
         return "no answer in time"
     return f"cannot be reached ({error or type(error).__name__})"
