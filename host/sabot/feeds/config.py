@@ -6,21 +6,29 @@ It is used whole or not at all: `read` finds every fault of it.
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
 from sabot.errors import FeedsUnusable, did_you_mean
+from sabot.feeds.config_values import (
+    DEFAULT_PULL_PORT,
+    Fault,
+    address_with,
+    listen_of,
+    name_of,
+    names_of,
+    one_of,
+    prefix_of,
+    since_of,
+    text_of,
+    what_of,
+)
 from sabot.feeds.message import WHAT, Message
 from sabot.feeds.secret_files import Unusable, read_secret, webhook_secrets
-from sabot.listening import Address, address_of, is_this_machine
+from sabot.listening import Address, is_this_machine
 
-DEFAULT_PULL_PORT = 8702
 _MOST_BYTES = 1 << 20
 _MOST_FEEDS = 100
-_MOST_NAME = 40
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 _LEAST_TOKEN = 20  # characters
 
 
@@ -97,10 +105,6 @@ _OF_KIND: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 KINDS = tuple(_OF_KIND)
 
 
-class _Fault(Exception):
-    """A value that cannot be used; the text says why and what to do."""
-
-
 def read(path: Path) -> Config:
     """Read a configuration. Raises FeedsUnusable, which has every fault, each with its feed and
     key."""
@@ -154,29 +158,29 @@ class _Reader:
 
     def _feed(self, place: int, table: Mapping[str, Any]) -> Feed:
         self._where = f"feed {place}"
-        name = self._value(table, "name", _name, "")
+        name = self._value(table, "name", name_of, "")
         self._where = f"feed {name or place}"
-        kind = self._value(table, "kind", _kind, "")
+        kind = self._value(table, "kind", lambda value: one_of(value, KINDS), "")
         schemes, own = _OF_KIND.get(kind, ((), ()))
         if kind:
             self._refuse_others(table, (*_OF_ALL, *own))
         prefix = "subject" if kind == "nats" else "topic"
         separator = "." if kind == "nats" else "/"
-        user = self._value(table, "user", _text, None)
+        user = self._value(table, "user", text_of, None)
         password = self._value(table, "password", self._password, None)
         if (user is None) != (password is None):
             self._fault("user", "user and password go together; name both")
         return Feed(
             name,
             kind,
-            self._value(table, "address", lambda value: _address(value, schemes), ""),
-            self._value(table, "what", _what, frozenset(WHAT)),
-            self._value(table, "units", _names, None),
-            self._value(table, "tables", _names, None),
-            self._value(table, "since", _since, None),
+            self._value(table, "address", lambda value: address_with(value, schemes), ""),
+            self._value(table, "what", what_of, frozenset(WHAT)),
+            self._value(table, "units", names_of, None),
+            self._value(table, "tables", names_of, None),
+            self._value(table, "since", since_of, None),
             self._value(table, "secret", self._secrets, (), needed=kind == "webhook"),
             self._value(table, "token", self._token, None),
-            self._value(table, prefix, lambda value: _prefix(value, separator), "sabot"),
+            self._value(table, prefix, lambda value: prefix_of(value, separator), "sabot"),
             user,
             password,
             self._value(table, "ca", self._file, None),
@@ -190,7 +194,7 @@ class _Reader:
             self._fault("", "write it as [pull]")
             return None
         self._refuse_others(table, ("listen", "certificate", "private_key"))
-        listen = self._value(table, "listen", _listen, Address("127.0.0.1", DEFAULT_PULL_PORT))
+        listen = self._value(table, "listen", listen_of, Address("127.0.0.1", DEFAULT_PULL_PORT))
         certificate = self._value(table, "certificate", self._file, None)
         private_key = self._value(table, "private_key", self._file, None)
         if certificate is None and not is_this_machine(listen.host):
@@ -212,9 +216,7 @@ class _Reader:
             return absent
         try:
             return read(table[key])
-        except _Fault as error:
-            self._fault(key, str(error))
-        except Unusable as error:
+        except (Fault, Unusable) as error:
             self._fault(key, str(error))
         return absent
 
@@ -228,104 +230,20 @@ class _Reader:
         self.faults.append(f"{where}: {text}")
 
     def _file(self, value: object) -> Path:
-        path = self._path.parent / _text(value)
+        path = self._path.parent / text_of(value)
         if not path.is_file():
-            raise _Fault(f"{path}: no such file; name another one")
+            raise Fault(f"{path}: no such file; name another one")
         return path
 
     def _secrets(self, value: object) -> tuple[bytes, ...]:
-        return webhook_secrets(self._path.parent / _text(value))
+        return webhook_secrets(self._path.parent / text_of(value))
 
     def _token(self, value: object) -> str:
-        path = self._path.parent / _text(value)
+        path = self._path.parent / text_of(value)
         token = read_secret(path)
         if len(token) < _LEAST_TOKEN or not token.isascii() or not token.isprintable():
-            raise _Fault(f"{path}: has fewer than {_LEAST_TOKEN} characters, or not only ASCII")
+            raise Fault(f"{path}: has fewer than {_LEAST_TOKEN} characters, or not only ASCII")
         return token
 
     def _password(self, value: object) -> str:
-        return read_secret(self._path.parent / _text(value))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value or "\0" in value:
-        raise _Fault("must be text; correct it")
-    return value
-
-
-def _name(value: object) -> str:
-    name = _text(value)
-    if len(name) > _MOST_NAME or not _NAME.issuperset(name):
-        raise _Fault(f"must be 1 to {_MOST_NAME} of A-Z, a-z, 0-9, - and _; rename it")
-    return name
-
-
-def _kind(value: object) -> str:
-    kind = _text(value)
-    if kind not in KINDS:
-        raise _Fault(f"{kind} is no kind of feed; {did_you_mean(kind, KINDS)}")
-    return kind
-
-
-def _names(value: object) -> frozenset[str]:
-    if not isinstance(value, list) or not value or not all(isinstance(n, str) for n in value):
-        raise _Fault('must be a list of names, as ["SHOE-7"]; correct it')
-    return frozenset(value)
-
-
-def _what(value: object) -> frozenset[str]:
-    names = _names(value)
-    for name in sorted(names):
-        if name not in WHAT:
-            raise _Fault(f"{name} is nothing that a feed has; {did_you_mean(name, WHAT)}")
-    return names
-
-
-def _since(value: object) -> int:
-    if not isinstance(value, datetime) or value.tzinfo is None:
-        how = "a date alone; add a time" if isinstance(value, date) else "not a time"
-        raise _Fault(f"is {how} and offset, as 2026-11-21T20:00:00Z")
-    return int(value.astimezone(UTC).timestamp() * 1000)
-
-
-def _listen(value: object) -> Address:
-    try:
-        return address_of(_text(value), DEFAULT_PULL_PORT)
-    except ValueError as error:
-        raise _Fault(f"{error}; correct it") from None
-
-
-def _prefix(value: object, separator: str) -> str:
-    prefix = _text(value)
-    if not all(part and _NAME.issuperset(part) for part in prefix.split(separator)):
-        raise _Fault(f"must be words of A-Z, a-z, 0-9, - and _ with {separator} between them")
-    return prefix
-
-
-def _address(value: object, schemes: tuple[str, ...]) -> str:
-    address = _text(value)
-    try:
-        parts = urlsplit(address)
-        port_is_good = parts.port != 0
-    except ValueError as error:
-        raise _Fault(f"is not an address ({error}); correct it") from None
-    if parts.username is not None or parts.password is not None:
-        raise _Fault("has a user or password in it; name them as user and password")
-    if not schemes:
-        return address
-    if parts.scheme not in schemes or not parts.hostname or not port_is_good or parts.fragment:
-        raise _Fault(f"must begin with {schemes[0]}:// and name a host; correct it")
-    if not address.isascii() or not address.isprintable() or " " in address:
-        raise _Fault("has characters that an address cannot have; write them as %XX")
-    if parts.scheme == schemes[1] and not is_this_machine(parts.hostname):
-        raise _Fault(
-            f"{schemes[1]}:// to another machine lets everyone on the way read along; "
-            f"use {schemes[0]}://"
-        )
-    if schemes[0] != "https" and not _is_bare(parts):
-        raise _Fault("has a path; leave it out")
-    return address
-
-
-def _is_bare(parts: SplitResult) -> bool:
-    return parts.path in ("", "/") and not parts.query
+        return read_secret(self._path.parent / text_of(value))
