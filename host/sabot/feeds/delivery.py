@@ -218,7 +218,7 @@ class Delivery:
                 plan.refused(message, now_s, outcome.wait_s)
             elif outcome.result is Result.FAILED:
                 plan.failed(message, now_s, outcome.wait_s)
-            else:
+            elif not self.state.stopped:
                 self._end(outcome.why)
 
     def _note_delivered(self, count: int) -> None:

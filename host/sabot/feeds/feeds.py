@@ -156,4 +156,5 @@ class Feeds:
         if feed.since_unix_ms is None:
             return 0
         with self._lock:
+            self._follower.poll()  # it may not know the unit yet
             return self._follower.received_before(unit, feed.since_unix_ms)

@@ -64,11 +64,15 @@ class Producer:
             self._looks += 1
             if self._looks % _TRIM_EVERY == 0:
                 self._outbox.trim({unit: self._needed_from(unit) for unit in self._spans or ()})
-        except SabotError as error:
+        except Exception as error:
             self._making.clear()  # what was made and not put is made again
-            if str(error) != self._problem:
-                self._problem = str(error)
-                self._report(f"{error}; trying again")
+            problem = str(error)
+            if not isinstance(error, SabotError):
+                what = printable(f"{type(error).__name__}: {error}")
+                problem = f"a fault of sabot itself ({what})"
+            if problem != self._problem:
+                self._problem = problem
+                self._report(f"{problem}; trying again")
             return False
         self._problem = ""
         return more
