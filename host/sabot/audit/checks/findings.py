@@ -27,6 +27,11 @@ class Finding:
     fit, or removed what may not be removed), `operator` (a tombstone signed by another key than the
     named operator's, or no operator was named).
 
+    About receipts of a centre, with `--receipts`: `centre_lacks` and `site_lacks` (events that were
+    receipted, or that a site said it had, and are not in the log of that side), `receipt_differs`
+    (an event has another MAC than its receipt), `receipt_forged` (one that the notary did not sign,
+    or that is kept as that of another event).
+
     About the desk, whose unit is "@desk" and whose notes are numbered as events: `changed`,
     `missing`, `truncated`, `rewritten`, `no_key` and `damaged` as above, and `users` (a user or a
     session that is not as the notes say).
@@ -66,7 +71,9 @@ class Note:
     than two minutes or ahead by more than a year, or did not set it before rounds were dealt),
     `no_desk` (the keys have one of a desk, which the log does not have: it was removed, or is that
     of another log),
-    `elsewhere` (findings outside the requested shoe of cards).
+    `elsewhere` (findings outside the requested shoe of cards), `receipted` (events that a receipt
+    counts, and that the operator removed since), `receipts` (those that one side has and the other
+    does not), `other_units` (receipts of units that this site does not have).
     """
 
     unit: str

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sabot.audit import checkpoints as kept_elsewhere
+from sabot.audit import receipts as receipted
 from sabot.audit.bundle import verify_bundle
 from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.verify import VerifyOptions, verify_log
@@ -26,7 +27,7 @@ from sabot.desk.notes import UNIT
 from sabot.errors import DiskFull
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
-from sabot.log.place import Place
+from sabot.log.place import Place, place_of
 from sabot.log.store import Store, open_store
 from sabot.reports.terminal.rounds import plain
 from sabot.text import counted
@@ -44,6 +45,22 @@ def verify(
         typer.Option(help="File of checkpoints, kept elsewhere (`sabot checkpoints` makes it)."),
     ] = None,
     operator: options.Operator = None,
+    receipts: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE|LOG",
+            help="Receipts of the centre: a file of `sabot receipts -o`, or the other side's log. "
+            "May be repeated.",
+        ),
+    ] = None,
+    notary: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="NAME.pub.pem",
+            help="Public key that must have signed the receipts; may be repeated. Alone, it checks "
+            "the log with the receipts that it has itself.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool,
         typer.Option("--json", help='Print {"ok": ..., "findings": [...], "notes": [...]}.'),
@@ -53,11 +70,14 @@ def verify(
 
     The audit chain is checked with the units' keys (--keys); a unit without a key is a finding.
     --shoe leaves out findings and rounds of other shoes of cards, but the chain is still checked
-    through the whole log. A note is about something that a good log can have.
+    through the whole log. A note is about something that a good log can have. --receipts finds what
+    the site or the centre lacks of what was receipted; a log that is named there is compared too.
     """
+    if receipts and not notary:
+        raise typer.BadParameter("--receipts needs the notary's public key: --notary NAME.pub.pem")
     if bundle is not None:
-        if shoe is not None or checkpoints is not None:
-            raise typer.BadParameter("--shoe and --checkpoints are for logs, not for a bundle")
+        if shoe is not None or checkpoints is not None or notary:
+            raise typer.BadParameter("--shoe, --checkpoints and --notary are for logs, not bundles")
         _verify_bundle(bundle, load_keys(keys), operator, as_json)
         return
     against = VerifyOptions(
@@ -73,6 +93,12 @@ def verify(
         findings, summary = verify_log(
             db, against, lambda done: bar.update(task, completed=min(done, total))
         )
+    if notary:
+        notaries = [signing.load_public(path) for path in notary]
+        others = [place_of(text) for text in receipts or ()]
+        found, notes = receipted.check(db, others, notaries, against.operator)
+        findings += found
+        summary.notes += notes
     if shoe is not None and not summary.shoe_seen:
         raise typer.BadParameter(f"{db} has no shoe of cards {shoe}; `sabot rounds` lists them")
     with verdict(findings):

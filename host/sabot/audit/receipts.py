@@ -1,0 +1,164 @@
+"""`verify --receipts`: a log against the receipts of a centre, from files and from other logs."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sabot.audit.checks.findings import Finding, FoundInUnit, Note
+from sabot.audit.checks.receipt_checks import CENTRE, SITE, Said, compare
+from sabot.keys.signing import fingerprint
+from sabot.log.place import Address, Place
+from sabot.log.store import Store, open_store
+from sabot.receipts import of_log, statement
+from sabot.receipts.receipt import Receipt, ReceiptUnusable
+from sabot.receipts.statement import SiteCheckpoint
+from sabot.text import counted, local_time
+
+_LOG_MAGIC = b"SQLite format 3\0"
+_MOST_UNITS = 5  # that a note names
+
+
+@dataclass(slots=True)
+class _Source:
+    """Where receipts came from; what it has of each unit."""
+
+    name: str
+    said: dict[str, list[Said]] = field(default_factory=lambda: defaultdict(list))
+    receipts: dict[str, dict[bytes, Said]] = field(default_factory=lambda: defaultdict(dict))
+    """By unit and hash."""
+
+
+def check(
+    place: Place, others: Sequence[Place], notaries: Sequence[bytes], operator: bytes | None
+) -> tuple[list[Finding], list[Note]]:
+    """Compare the log at `place` with its own receipts and those of `others`, which are files of
+    receipts or logs, and these logs too. `notaries` are the public keys that may have signed.
+
+    Raises ReceiptsUnusable, DatabaseUnusable.
+    """
+    findings: list[Finding] = []
+    notes: list[Note] = []
+    with ExitStack() as opened:
+        own = opened.enter_context(open_store(place))
+        logs = [opened.enter_context(open_store(each)) for each in others if _is_log(each)]
+        files = [each for each in others if isinstance(each, Path) and not _is_log(each)]
+        sources = [_of_log(each, notaries, findings) for each in (own, *logs)]
+        sources += [_of_file(each, notaries, findings) for each in files]
+        for store in (own, *logs):
+            found, of_store = _compare(store, sources, operator)
+            findings += found
+            notes += of_store
+    for other in sources[1:]:
+        notes += _only_at(sources[0], other)
+        notes += _only_at(other, sources[0])
+    return findings, notes
+
+
+def _compare(
+    store: Store, sources: Sequence[_Source], operator: bytes | None
+) -> tuple[list[Finding], list[Note]]:
+    """Compare one log with all that was said."""
+    side = CENTRE if isinstance(store.place, Address) else SITE
+    here, foreign = set(store.units()), []
+    findings: list[Finding] = []
+    notes: list[Note] = []
+    for unit in sorted({unit for source in sources for unit in source.said}):
+        if unit not in here and side == SITE:  # another site has it
+            foreign.append(unit)
+            continue
+        found = FoundInUnit(unit)
+        said = list({each for source in sources for each in source.said.get(unit, ())})
+        compare(store, unit, said, side, operator, found, notes)
+        findings += found.in_order()
+    if foreign:
+        more = f" and {len(foreign) - _MOST_UNITS} more" if len(foreign) > _MOST_UNITS else ""
+        detail = f"{store.place} does not have {', '.join(foreign[:_MOST_UNITS])}{more}"
+        notes.append(Note("", 0, "other_units", f"{detail}, of which there are receipts"))
+    return findings, notes
+
+
+def _of_log(store: Store, notaries: Sequence[bytes], findings: list[Finding]) -> _Source:
+    source = _Source(str(store.place))
+    for unit in store.units():
+        for number, data in store.receipts(unit):
+            _take(source, data, notaries, findings, unit, number)
+        for checkpoint in of_log.checkpoints(store, unit):
+            _take_checkpoint(source, checkpoint)
+    return source
+
+
+def _of_file(path: Path, notaries: Sequence[bytes], findings: list[Finding]) -> _Source:
+    source = _Source(str(path))
+    for each in statement.read(path):
+        if isinstance(each, SiteCheckpoint):
+            _take_checkpoint(source, each)
+        else:
+            _take(source, each, notaries, findings)
+    return source
+
+
+def _take_checkpoint(source: _Source, each: SiteCheckpoint) -> None:
+    said = Said(each.number, each.mac, each.records, each.unix_ms, each.site)
+    source.said[each.unit].append(said)
+
+
+def _take(
+    source: _Source,
+    data: bytes,
+    notaries: Sequence[bytes],
+    findings: list[Finding],
+    unit: str = "",
+    number: int = 0,
+) -> None:
+    """Take a receipt, which a log has for event `number` of `unit`, if a notary has signed it."""
+    try:
+        receipt = Receipt.parse(data)
+    except ReceiptUnusable as error:
+        of = error.unit or unit, error.number or number
+        findings.append(Finding(*of, "receipt_forged", f"in {source.name}: {error}"))
+        return
+    of = receipt.unit, receipt.number
+    if receipt.public_key not in notaries:
+        signer = f"signed by {fingerprint(receipt.public_key)}, not by the notary"
+        findings.append(Finding(*of, "receipt_forged", f"in {source.name}: {signer}"))
+        return
+    if number and of != (unit, number):
+        detail = f"in {source.name} as one of event {number} of {unit}"
+        findings.append(Finding(*of, "receipt_forged", detail))
+        return
+    said = Said(receipt.number, receipt.mac, receipt.records, receipt.unix_ms)
+    source.said[receipt.unit].append(said)
+    source.receipts[receipt.unit][hashlib.sha256(data).digest()[:8]] = said
+
+
+def _only_at(one: _Source, other: _Source) -> Iterator[Note]:
+    """Name the receipts that one has and the other does not, by unit."""
+    for unit, receipts in sorted(one.receipts.items()):
+        there = other.receipts.get(unit)
+        if there is None:
+            continue
+        only = [said for key, said in receipts.items() if key not in there]
+        if only:
+            first, last = min(only, key=_number), max(only, key=_number)
+            detail = (
+                f"{counted(len(only), 'receipt')} up to events {first.number} to {last.number}, "
+                f"the last of {local_time(last.unix_ms)}: in {one.name}, not in {other.name}"
+            )
+            yield Note(unit, first.number, "receipts", detail)
+
+
+def _number(said: Said) -> int:
+    return said.number
+
+
+def _is_log(place: Place) -> bool:
+    if isinstance(place, Address):
+        return True
+    try:
+        with place.open("rb") as file:
+            return file.read(len(_LOG_MAGIC)) == _LOG_MAGIC
+    except OSError:  # as a file of receipts, where it is an error
+        return False
