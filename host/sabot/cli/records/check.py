@@ -76,8 +76,10 @@ def verify(
     if receipts and not notary:
         raise typer.BadParameter("--receipts needs the notary's public key: --notary NAME.pub.pem")
     if bundle is not None:
-        if shoe is not None or checkpoints is not None or notary:
-            raise typer.BadParameter("--shoe, --checkpoints and --notary are for logs, not bundles")
+        if shoe is not None or checkpoints is not None:
+            raise typer.BadParameter("--shoe and --checkpoints are for logs, not for a bundle")
+        if notary:
+            raise typer.BadParameter("--receipts and --notary are for logs, not for a bundle")
         _verify_bundle(bundle, load_keys(keys), operator, as_json)
         return
     against = VerifyOptions(
