@@ -70,8 +70,21 @@ def error_line(folder: Path, *arguments: str, code: int) -> str:
     return _only_line(done.stdout, done.stderr)
 
 
+def output_here(folder: Path, *arguments: str) -> str:
+    """Run a command in this process; return its output, what it says of problems, and its exit
+    code."""
+    out, problems, exit_code = _run_here(folder, *arguments)
+    return f"{out}\n{problems}\n{exit_code}"
+
+
 def error_line_here(folder: Path, *arguments: str, code: int) -> str:
     """As `error_line`, but in this process, which saves the half second to start another one."""
+    out, problems, exit_code = _run_here(folder, *arguments)
+    assert exit_code == code, problems
+    return _only_line(out, problems)
+
+
+def _run_here(folder: Path, *arguments: str) -> tuple[str, str, object]:
     out, problems = io.StringIO(), io.StringIO()
     on_ctrl_c = signal.getsignal(signal.SIGINT)
     with (
@@ -87,8 +100,7 @@ def error_line_here(folder: Path, *arguments: str, code: int) -> str:
             exit_code = end.code
         finally:
             signal.signal(signal.SIGINT, on_ctrl_c)
-    assert exit_code == code, problems.getvalue()
-    return _only_line(out.getvalue(), problems.getvalue())
+    return out.getvalue(), problems.getvalue(), exit_code
 
 
 def _only_line(out: str, problems: str) -> str:

@@ -22,7 +22,7 @@ def derive_again(connection: PostgresConnection, progress: Callable[[int], None]
     """Derive all again, within a transaction; return for how many records. `progress` is called
     with how many are done."""
     done = 0
-    connection.execute("LOCK TABLE records IN SHARE ROW EXCLUSIVE MODE")
+    connection.execute("LOCK TABLE ONLY records IN SHARE ROW EXCLUSIVE MODE")
     for unit_id in queries.units(connection).values():
         for wrong, amount in _wrong(connection, unit_id):
             for number, day, derived in wrong:

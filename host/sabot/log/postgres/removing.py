@@ -64,18 +64,19 @@ def remove(place: Address, connection: PostgresConnection, removals: Sequence[Re
             _copy_what_stays(connection, each, going)
         elif not each.replaced:
             connection.execute(f"DELETE FROM {each.table} AS r WHERE {_GOES}", going)
-    if any(each.replaced for each in days):
-        _lock(place, connection)
-    for each in days:
-        if each.replaced:
+        _narrow(connection, each, ids)
+    # Only now, and as short as possible, with all others kept from the records:
+    if replaced := [each for each in days if each.replaced]:
+        _lock(place, connection, [each.table for each in replaced])
+        for each in replaced:
             _replace(connection, each)
-    _narrow(connection, [each.day for each in days], ids)
 
 
 def narrow(connection: PostgresConnection, unit_id: int) -> None:
     """Make the limits of all days of a unit again."""
     query = "SELECT day FROM days WHERE unit = ?"
-    _narrow(connection, [day for (day,) in connection.execute(query, (unit_id,))], [unit_id])
+    for (day,) in connection.execute(query, (unit_id,)).fetchall():
+        _narrow(connection, _Day(day, 0, 0), [unit_id])
 
 
 def _put_tombstone(place: Address, connection: PostgresConnection, removal: Removal) -> int:
@@ -125,14 +126,15 @@ def _copy_what_stays(connection: PostgresConnection, day: _Day, going: tuple[Any
     )
 
 
-def _lock(place: Address, connection: PostgresConnection) -> None:
+def _lock(place: Address, connection: PostgresConnection, tables: Sequence[str]) -> None:
     """Keep all others from the records for the moment that follows. Those who read for long are
     waited for, and meanwhile records come in between two tries."""
     connection.execute(f"SET LOCAL lock_timeout = {_TRY_MS}")
     for _ in range(_TRIES):
         try:
             with connection.session.transaction():
-                connection.execute("LOCK TABLE records IN ACCESS EXCLUSIVE MODE")
+                for table in ("records", *tables):
+                    connection.execute(f"LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE")
             return
         except psycopg.errors.LockNotAvailable:
             time.sleep(_PAUSE_S)
@@ -152,14 +154,15 @@ def _replace(connection: PostgresConnection, day: _Day) -> None:
         )
 
 
-def _narrow(connection: PostgresConnection, days: Sequence[date], unit_ids: Sequence[int]) -> None:
-    """Make the limits of units on certain days again."""
-    for day in days:
-        given = (day, list(unit_ids))
-        connection.execute("DELETE FROM days WHERE day = ? AND unit = ANY (?)", given)
+def _narrow(connection: PostgresConnection, day: _Day, unit_ids: Sequence[int]) -> None:
+    """Make the limits of units on a day again."""
+    given = (day.day, list(unit_ids))
+    connection.execute("DELETE FROM days WHERE day = ? AND unit = ANY (?)", given)
+    table = f"{day.table}_kept" if day.replaced else day.table
+    if day.stays or not day.replaced:
         connection.execute(
             "INSERT INTO days SELECT min(number), max(number), min(shoe), max(shoe),"
-            " min(unix_ms), max(unix_ms), unit, day FROM records"
+            f" min(unix_ms), max(unix_ms), unit, day FROM {table}"
             " WHERE day = ? AND unit = ANY (?) GROUP BY unit, day",
             given,
         )

@@ -128,7 +128,7 @@ AS $$
 DECLARE
     name text := 'records_' || to_char(of_day, 'YYYY_MM_DD');
 BEGIN
-    LOCK TABLE sabot.records IN SHARE UPDATE EXCLUSIVE MODE;
+    LOCK TABLE ONLY sabot.records IN SHARE UPDATE EXCLUSIVE MODE;
     IF to_regclass('sabot.' || name) IS NOT NULL THEN
         RETURN;
     END IF;
@@ -203,7 +203,10 @@ BEGIN
     END IF;
     now_ms := coalesce(received, sabot.now_unix_ms());
     today := date '1970-01-01' + (now_ms / 86400000)::integer;
-    IF to_regclass('sabot.records_' || to_char(today + 1, 'YYYY_MM_DD')) IS NULL THEN
+    -- Also a clock that was set back finds a day that no one has made.
+    IF to_regclass('sabot.records_' || to_char(today, 'YYYY_MM_DD')) IS NULL
+        OR to_regclass('sabot.records_' || to_char(today + 1, 'YYYY_MM_DD')) IS NULL
+    THEN
         PERFORM sabot.make_partition(today);
         PERFORM sabot.make_partition(today + 1);
     END IF;
