@@ -15,6 +15,7 @@ from sabot.errors import (
     DatabaseLocked,
     DatabaseUnusable,
     DiskFull,
+    NoDatabaseServer,
     NotThisSites,
     SabotError,
     SidesDiffer,
@@ -69,11 +70,14 @@ class Forwarder:
         self._lost = False
 
     def run(self) -> None:
-        """Forward. Raises DatabaseUnusable if the site's log is no more, or the centre cannot be
-        used from the first on; with `once`, NoDatabaseServer without a centre."""
+        """Forward. Raises DatabaseUnusable if the site's log is no more, or the centre takes no
+        connection of this site from the first on; with `once`, NoDatabaseServer without a centre.
+        """
         while not self._stopping.is_set():
+            connecting = True
             try:
                 with self._connect() as centre:
+                    connecting = False
                     if self._go_on(centre):
                         return
             except SiteTrouble as trouble:
@@ -82,7 +86,9 @@ class Forwarder:
                 self._note_lost(trouble.error)
             except SabotError as error:
                 self._watcher.connected(False)
-                if self._connected_s is None and (self._once or _for_good(error)):
+                # What a link without TLS makes of a message is no word of the centre's.
+                for_good = connecting and _for_good(error)
+                if self._connected_s is None and (self._once or for_good):
                     raise
                 self._note_lost(error)
             self._clocks.wait(self._stopping, self._back_off.next_s())
@@ -151,7 +157,9 @@ class Forwarder:
 
 def _for_good(error: SabotError) -> bool:
     """Whether trying again cannot help: the address or the role is wrong."""
-    return isinstance(error, DatabaseUnusable) and not isinstance(error, DatabaseLocked)
+    return isinstance(error, DatabaseUnusable) and not isinstance(
+        error, DatabaseLocked | NoDatabaseServer
+    )
 
 
 def _listed(units: Iterable[str]) -> str:

@@ -17,6 +17,15 @@ _NOT_A_LOG = ("42", "3F")
 _WRONG_VALUE = ("22", "23")
 _DAMAGED = ("XX", "58")
 
+# Without a code an error is not the server's. If it is none of these, what came made no sense to
+# the library: the connection ended within a message, or the link changed it.
+_OWN_FAULTS = (
+    psycopg.DataError,
+    psycopg.NotSupportedError,
+    psycopg.ProgrammingError,
+    UnicodeEncodeError,
+)
+
 # A server that refuses a session gives no code that the library passes on. What it then says in
 # English will not change by waiting.
 _REFUSED_FOR_GOOD = (
@@ -54,7 +63,7 @@ def _of_psycopg(place: Address, error: psycopg.Error | UnicodeEncodeError) -> Sa
             f"{place}: the server's disk is full ({said}); make room there, then log again: the "
             "events are still on the shoe"
         )
-    if code.startswith(_GONE) or (not code and isinstance(error, psycopg.OperationalError)):
+    if code.startswith(_GONE) or (not code and not isinstance(error, _OWN_FAULTS)):
         return NoDatabaseServer(f"{place}: the PostgreSQL server is gone ({said})")
     if code.startswith(_BUSY):
         return DatabaseLocked(f"{place}: locked for too long ({said}); try again")
