@@ -6,7 +6,22 @@ from collections.abc import Iterator
 from prometheus_client import Histogram
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from sabot.centre import alarms
+from sabot.log.store import Store
+from sabot.receipts import kept
+
 _BATCH_SECONDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+
+_KINDS = (
+    alarms.OTHER_BYTES,
+    alarms.SET_BACK,
+    alarms.NOT_REFILLED,
+    alarms.SITE_LACKS,
+    alarms.NOT_SENT,
+    alarms.BAD_RECEIPT,
+    alarms.HOLE,
+    alarms.CHAIN,
+)
 
 
 class Receipts:
@@ -16,6 +31,14 @@ class Receipts:
         self._lock = threading.Lock()
         self._newest: dict[str, tuple[int, int]] = {}
         self._count = 0
+
+    def know(self, store: Store) -> None:
+        """Begin with the receipts that a log has."""
+        for unit in store.units():
+            receipt = kept.last_receipt(store, unit)
+            if receipt is not None:
+                with self._lock:
+                    self._newest[unit] = receipt.number, receipt.unix_ms
 
     def receipt(self, unit: str, number: int, unix_ms: int) -> None:
         """A receipt up to event `number` of `unit` has come, or was signed, at this time."""
@@ -48,7 +71,8 @@ class Alarms:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: dict[str, int] = {}
+        # From 0 on: Prometheus sees no increase to the first value that it gets.
+        self._counts = dict.fromkeys(_KINDS, 0)
 
     def alarm(self, kind: str) -> None:
         """An alarm of this kind was raised."""

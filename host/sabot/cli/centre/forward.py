@@ -65,6 +65,8 @@ def forward(
         store.convert()
         store.watch()
         kept.note_forwarding(store, str(centre))
+        if metrics is not None:
+            figures.receipts.know(store)
         with measured(metrics, LogMetrics(store), figures), _Shown(centre, figures) as shown:
             forwarder = Forwarder(
                 log, lambda: PostgresCentre(centre), notaries, shown, stopping, once=once

@@ -61,6 +61,8 @@ def notary(
             _look_once(db, private, known, shown, stopping.is_set)
         else:
             with open_store(db) as store, measured(metrics, LogMetrics(store), shown.figures):
+                if metrics is not None:
+                    shown.figures.receipts.know(store)
                 _go_on(db, private, known, shown, every, stopping.is_set, stopping.wait)
     if stopping.is_set() and once:
         raise Interrupted(f"interrupted: {db}: {left_by('notary')}")

@@ -1,0 +1,236 @@
+"""docs/monitoring: every metric and label that a rule or a panel names is in a real scrape.
+
+`promql-parser` reads the expressions, and Debian's `promtool` all of rules.yml where it is
+installed.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import pytest
+import yaml
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from host.tests.support.helpers import FirmwareLog, new_log, stored
+from sabot.centre import alarms
+from sabot.feeds.delivery import State
+from sabot.floor.live import Floor
+from sabot.listening import Address
+from sabot.log.presence import ATTACHED, Span
+from sabot.metrics.commit_metrics import CommitMetrics
+from sabot.metrics.feed_metrics import FeedMetrics
+from sabot.metrics.floor_metrics import FloorMetrics
+from sabot.metrics.forward_metrics import ForwardMetrics, NotaryMetrics
+from sabot.metrics.log_metrics import LogMetrics
+from sabot.metrics.serving import registry_of, serving
+
+_DOCS = Path(__file__).resolve().parents[3] / "docs"
+_RULES = _DOCS / "monitoring" / "rules.yml"
+_DASHBOARD = _DOCS / "monitoring" / "grafana.json"
+_OF_PROMETHEUS = {"up"}
+_OF_A_TARGET = {"job", "instance"}
+"""Labels that Prometheus adds."""
+_FUNCTIONS_OF_A_COUNTER = {"rate", "increase"}
+
+
+@pytest.fixture(scope="module")
+def scraped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """The labels of each metric that the commands serve, over HTTP."""
+    with ExitStack() as ends:
+        store = ends.enter_context(new_log(tmp_path_factory.mktemp("scrape") / "log"))
+        log = FirmwareLog().load().draw("AC", "2C", "next", "9C")
+        store.append("SHOE-7", stored(log.records))
+        store.keep_presence([Span("SHOE-7", 1, 2, ATTACHED)])
+        floor = Floor(store)
+        while floor.look() or not floor.tiles():
+            pass
+        store.append("SHOE-7", stored(log.draw("blank").records))  # an alert
+        while floor.look() or not floor.alerts.open:
+            pass
+        commits, forward, notary = CommitMetrics(), ForwardMetrics(), NotaryMetrics()
+        commits.committed(3, 0.01)
+        forward.connected(True)
+        forward.batch(10, 0.1)
+        forward.backlog("SHOE-7", 3)
+        for each in (forward, notary):
+            each.receipts.receipt("SHOE-7", 3, 1)
+            each.alarms.alarm("hole")
+        notary.looked(1)
+        feeds = FeedMetrics(lambda: [("crm", State())])
+        by_command = {
+            "log": (LogMetrics(store), commits),
+            "serve": (LogMetrics(store), FloorMetrics(floor)),
+            "forward": (LogMetrics(store), forward),
+            "notary": (LogMetrics(store), notary),
+            "feed": (LogMetrics(store), feeds),
+        }
+        found: dict[str, set[str]] = {}
+        for collectors in by_command.values():
+            url = ends.enter_context(serving(Address("127.0.0.1", 0), *collectors))
+            with urllib.request.urlopen(url) as answer:
+                text = answer.read().decode()
+            for family in text_string_to_metric_families(text):
+                assert family.name.startswith("sabot_") and family.documentation.endswith(".")
+                assert family.type in ("gauge", "counter", "histogram"), family.name
+                for sample in family.samples:
+                    found.setdefault(sample.name, set()).update(sample.labels)
+        return found
+
+
+def _rules() -> list[dict[str, Any]]:
+    document = yaml.safe_load(_RULES.read_text())
+    return [rule for group in document["groups"] for rule in group["rules"]]
+
+
+def _panels() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(_DASHBOARD.read_text())["panels"]
+    return found
+
+
+def _expressions() -> list[str]:
+    of_panels = [target["expr"] for panel in _panels() for target in panel["targets"]]
+    return [*(rule["expr"] for rule in _rules()), *of_panels]
+
+
+def _parts(expression: Any) -> Iterator[Any]:
+    """All parts of a parsed expression."""
+    found: list[Any] = []
+    promql_parser.walk(expression, lambda each: found.append(each) or True)
+    return iter(found)
+
+
+def _walked(text: str) -> list[Any]:
+    return [*_parts(promql_parser.parse(text))]
+
+
+def test_every_metric_and_label_is_in_a_scrape(scraped: dict[str, set[str]]) -> None:
+    names = set()
+    for text in _expressions():
+        for part in _walked(text):
+            if isinstance(part, promql_parser.VectorSelector):
+                name = part.name
+                names.add(name)
+                assert name in scraped or name in _OF_PROMETHEUS, (text, name)
+                labels = {each.name for each in part.matchers.matchers}
+                assert labels <= scraped.get(name, set()) | _OF_A_TARGET, text
+            grouped = _grouped(part)
+            known = set().union(*scraped.values()) | _OF_A_TARGET
+            assert grouped <= known, (text, grouped)
+    assert len(names) > 20
+
+
+def _grouped(part: Any) -> set[str]:
+    modifier = getattr(part, "modifier", None)
+    if modifier is None:
+        return set()
+    if isinstance(part, promql_parser.AggregateExpr):
+        return set(modifier.labels)
+    matching = getattr(modifier, "matching", None)
+    return set(matching.labels) if matching is not None else set()
+
+
+def test_counters_and_only_they_are_taken_as_rates(scraped: dict[str, set[str]]) -> None:
+    for text in _expressions():
+        for part in _walked(text):
+            if isinstance(part, promql_parser.Call):
+                inner = [*_parts(part)]
+                for each in inner:
+                    if isinstance(each, promql_parser.MatrixSelector):
+                        name = each.vector_selector.name
+                        is_counter = name.endswith(("_total", "_bucket", "_count", "_sum"))
+                        by = part.func.name
+                        if by in _FUNCTIONS_OF_A_COUNTER:
+                            assert is_counter, text
+                        elif by in ("deriv", "predict_linear", "max_over_time", "min_over_time"):
+                            assert not is_counter, text
+
+
+def test_every_metric_of_ours_is_watched_or_shown(scraped: dict[str, set[str]]) -> None:
+    shown = "\n".join(_expressions()) + json.dumps(json.loads(_DASHBOARD.read_text())["templating"])
+    for name in scraped:
+        family = re.sub(r"_(bucket|sum|count|created)$", "", name)
+        if not name.endswith("_created"):
+            assert family in shown, name
+
+
+def test_a_unit_is_a_label_only_where_it_is_needed(scraped: dict[str, set[str]]) -> None:
+    assert {name for name, labels in scraped.items() if "unit" in labels} == {
+        "sabot_unit_newest_event",
+        "sabot_unit_event_timestamp_seconds",
+        "sabot_unit_attached_timestamp_seconds",
+        "sabot_forward_backlog_events",
+        "sabot_receipt_event",
+        "sabot_receipt_timestamp_seconds",
+    }
+    assert set().union(*scraped.values()) == {"unit", "kind", "state", "feed", "version", "le"}
+
+
+def test_each_rule_says_what_and_how_urgent_and_is_on_the_page() -> None:
+    page = (_DOCS / "monitoring.md").read_text()
+    rules = _rules()
+    assert len({rule["alert"] for rule in rules}) == len(rules) > 12
+    for rule in rules:
+        assert {*rule} <= {"alert", "expr", "for", "labels", "annotations"}
+        assert rule["labels"]["severity"] in ("page", "ticket")
+        assert f"| `{rule['alert']}` |" in page, rule["alert"]
+        for label in re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]):
+            assert label in rule["expr"] or label in (*_OF_A_TARGET, "unit", "feed", "kind")
+
+
+def test_every_metric_is_on_the_page(scraped: dict[str, set[str]]) -> None:
+    page = (_DOCS / "monitoring.md").read_text()
+    for name in scraped:
+        family = re.sub(r"_(bucket|sum|count)$", "", name)
+        if not name.endswith("_created"):
+            assert f"`{family}`" in page, family
+
+
+def test_the_dashboard_is_one_that_grafana_takes() -> None:
+    """The fields of a dashboard's JSON model that Grafana needs; no two panels overlap."""
+    dashboard = json.loads(_DASHBOARD.read_text())
+    assert {"title", "uid", "schemaVersion", "panels", "templating", "time"} <= {*dashboard}
+    assert "id" not in dashboard, "the number of one Grafana's database"
+    variables = {each["name"] for each in dashboard["templating"]["list"]}
+    taken: set[tuple[int, int]] = set()
+    for panel in _panels():
+        at = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        }
+        assert at["x"] + at["w"] <= 24 and not cells & taken, panel["title"]
+        taken |= cells
+        assert panel["datasource"]["uid"] == "${datasource}"
+        for target in panel["targets"]:
+            assert {*re.findall(r"\$(\w+)", target["expr"])} <= variables
+    assert len({panel["id"] for panel in _panels()}) == len(_panels()) > 12
+
+
+def test_an_alarm_is_an_increase_of_a_counter_that_was_there(scraped: dict[str, set[str]]) -> None:
+    """Prometheus sees no increase to the first value that it gets."""
+    kinds = {
+        value for name, value in vars(alarms).items() if name.isupper() and isinstance(value, str)
+    }
+    text = generate_latest(registry_of(ForwardMetrics())).decode()
+    assert kinds and {*re.findall(r'sabot_alarms_total{kind="(\w+)"} 0\.0', text)} == kinds
+
+
+def test_promtool_takes_the_rules() -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed (Debian's package prometheus)")
+    done = subprocess.run(
+        [promtool, "check", "rules", _RULES], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(_rules())} rules found" in done.stdout
