@@ -5,8 +5,16 @@ from typing import Protocol
 
 from sabot.centre.alarms import Alarm
 from sabot.centre.start import Head
+from sabot.errors import SabotError
 from sabot.log.found import RawRecord
 from sabot.log.presence import Span
+
+
+class Damaged(SabotError):
+    """The link changes bytes: the same question had two answers."""
+
+    def __init__(self) -> None:
+        super().__init__("the link to the centre changes bytes; use TLS, and check it")
 
 
 class EndsBefore(Exception):
@@ -51,8 +59,8 @@ class Centre(Protocol):
         OtherBytes, Refused.
         """
 
-    def keep_game(self, document: bytes) -> None:
-        """Keep a game document."""
+    def keep_games(self, documents: Sequence[bytes]) -> None:
+        """Keep game documents."""
 
     def keep_presence(self, spans: Sequence[Span]) -> None:
         """Keep when the site had sessions with shoes that it may send."""

@@ -3,6 +3,7 @@
 The role of a site can read no table: it calls functions, which look after its own units only.
 """
 
+import hashlib
 import os
 import socket
 import threading
@@ -16,11 +17,12 @@ from sabot.audit.checks.decoding import values_of
 from sabot.centre.alarms import LONGEST_DETAIL, Alarm
 from sabot.centre.link import EndsBefore, OtherBytes, Refused
 from sabot.centre.start import Head
-from sabot.errors import DatabaseLocked, DatabaseUnusable, NoDatabaseServer, NotThisSites
+from sabot.errors import NoDatabaseServer, NotThisSites, SabotError
 from sabot.link.events import EVENTS
 from sabot.log.found import DAMAGED, LARGEST, RawRecord, Row
 from sabot.log.place import Address
 from sabot.log.postgres import sessions, taking
+from sabot.log.postgres.arrays import Array, bigints, byteas, texts
 from sabot.log.postgres.failures import user_error
 from sabot.log.presence import Span
 from sabot.text import shortened
@@ -29,7 +31,7 @@ _PATIENCE_S = 90.0
 """A centre that has not answered after so long is as one that is gone: a link can swallow what is
 sent, and acknowledge it."""
 _RECEIPTS_AT_ONCE = 500  # of a unit
-_NOT_YOURS = "SB403"
+_NOT_YOURS, _DAMAGED = "SB403", "SB422"
 _HEADS = b"SELECT * FROM sabot.heads_of($1)"
 _HOLES = b"SELECT * FROM sabot.holes_of($1)"
 _RECEIPTS = (
@@ -38,11 +40,6 @@ _RECEIPTS = (
     b"SELECT number, receipt FROM sabot.receipts_after(asked.unit, asked.after)"
     b" ORDER BY number LIMIT $3) AS found ORDER BY asked.unit, found.number"
 )
-_CHECKPOINTS = (
-    b"SELECT sabot.checkpoint(unit, number, mac, records)"
-    b" FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bigint[])"
-    b" AS said (unit, number, mac, records)"
-)
 
 
 class PostgresCentre:
@@ -50,7 +47,13 @@ class PostgresCentre:
 
     def __init__(self, place: Address) -> None:
         self._place = place
-        self._session = sessions.connected(place, sessions.arguments(place))
+        given = sessions.arguments(place)
+        try:
+            self._session = sessions.connected(place, given)
+        except SabotError:
+            raise
+        except Exception as error:
+            raise _not_understood(place, error) from None
         self._units: list[str] = []
 
     def __enter__(self) -> "PostgresCentre":
@@ -73,52 +76,52 @@ class PostgresCentre:
     ) -> Head:
         derived = derived_rows(unit, before, rows)
         try:
-            with self._asking():
+            with self._asking(), _refused():
                 head = taking.take(self._place, self._session, unit, derived, after)
         except taking.EndsBefore:
             raise EndsBefore from None
         except taking.OtherBytes as error:
             raise OtherBytes(error.number) from None
-        except DatabaseLocked:
-            raise
-        except (NotThisSites, DatabaseUnusable) as error:
-            raise Refused(str(error)) from None
-        return Head(*head, by_another=head.number > rows[-1][0])
+        return Head(*head)
 
-    def keep_game(self, document: bytes) -> None:
-        self._ask(b"SELECT sabot.keep_game($1)", document)
+    def keep_games(self, documents: Sequence[bytes]) -> None:
+        self._say("say_games", byteas(documents))
 
     def keep_presence(self, spans: Sequence[Span]) -> None:
-        units, begins, ends, states = zip(
-            *((s.unit, s.begin_unix_ms, s.end_unix_ms, s.state) for s in spans), strict=True
+        self._say(
+            "say_presence",
+            texts([span.unit for span in spans]),
+            texts([span.state for span in spans]),
+            bigints([span.begin_unix_ms for span in spans]),
+            bigints([span.end_unix_ms for span in spans]),
         )
-        values = [list(each) for each in (units, states, begins, ends)]
-        self._ask(b"SELECT sabot.keep_presence($1, $2, $3, $4)", *values)
 
     def keep_tombstone(
         self, unit: str, first: int, last: int, after: bytes, tombstone: bytes
     ) -> None:
-        query = b"SELECT sabot.keep_tombstone($1, $2, $3, $4, $5)"
-        self._ask_of_unit(query, unit, first, last, after, tombstone)
+        with _refused():
+            numbers, contents = bigints([first, last]), byteas([after, tombstone])
+            self._say("say_tombstone", texts([unit]), numbers, contents)
 
     def checkpoints(self, of: Iterable[tuple[str, int, bytes, int]]) -> None:
-        self._ask(_CHECKPOINTS, *map(list, zip(*of, strict=True)))
+        units, numbers, macs, records = zip(*of, strict=True)
+        arrays = texts(units), bigints(numbers), byteas(macs), bigints(records)
+        self._say("say_checkpoints", *arrays)
 
     def receipts_after(self, numbers: Mapping[str, int]) -> list[tuple[str, int, bytes]]:
         return self._ask(_RECEIPTS, list(numbers), list(numbers.values()), _RECEIPTS_AT_ONCE)
 
     def alarm(self, alarm: Alarm) -> None:
-        detail = shortened(alarm.detail, LONGEST_DETAIL)
-        query = b"SELECT sabot.alarm($1, $2, $3, $4, $5, $6)"
-        values = (alarm.number, alarm.kind, detail, alarm.record, alarm.mac)
-        self._ask_of_unit(query, alarm.unit, *values)
+        said = texts([alarm.unit, alarm.kind, shortened(alarm.detail, LONGEST_DETAIL)])
+        contents = byteas([alarm.record or b"", alarm.mac or b""])
+        with _refused():
+            self._say("say_alarm", said, bigints([alarm.number]), contents)
 
-    def _ask_of_unit(self, query: bytes, unit: str, *values: object) -> None:
-        """Ask something that the centre may refuse for this unit."""
-        try:
-            self._ask(query, unit, *values)
-        except (NotThisSites, DatabaseUnusable) as error:
-            raise Refused(str(error)) from None
+    def _say(self, function: str, *arrays: Array) -> None:
+        """Call a function with arrays, and a digest of them."""
+        values = ", ".join(f"${number}" for number in range(1, len(arrays) + 2))
+        digest = hashlib.sha256(b"".join(arrays)).digest()
+        self._ask(f"SELECT sabot.{function}({values})".encode(), *arrays, digest)
 
     def _ask(self, query: bytes, *values: object) -> list[Any]:
         cursor = psycopg.RawCursor(self._session)
@@ -137,12 +140,33 @@ class PostgresCentre:
             yield
         except psycopg.Error as error:
             if error.sqlstate == _NOT_YOURS:
-                raise NotThisSites(f"{self._place}: does not take a unit from this role") from None
+                raise NotThisSites("the centre does not take it from this site") from None
+            if error.sqlstate == _DAMAGED:
+                raise taking.DamagedOnTheWay(
+                    f"{self._place}: got something else than was sent"
+                ) from None
             raise user_error(self._place, error) from None
-        except OSError as error:
-            raise NoDatabaseServer(f"{self._place}: {error.strerror}") from None
+        except SabotError:
+            raise
+        except Exception as error:  # of an answer whose bytes were changed: anything
+            raise _not_understood(self._place, error) from None
         finally:
             watch.cancel()
+
+
+def _not_understood(place: Address, error: Exception) -> SabotError:
+    return NoDatabaseServer(
+        f"{place}: its answer cannot be understood ({shortened(str(error), 100)})"
+    )
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Raise Refused for what the centre will not do for one unit."""
+    try:
+        yield
+    except NotThisSites as error:
+        raise Refused(str(error)) from None
 
 
 def derived_rows(unit: str, before: RawRecord | None, rows: Sequence[RawRecord]) -> list[Row]:

@@ -2,6 +2,9 @@
 
 It begins with the centre's heads, and remembers of each unit only where the centre's copy ends, as
 the centre itself said last. Batches of one unit follow each other; units take turns.
+
+Without TLS a link may change bytes. What is sent has a digest, and an answer that would be an alarm
+is asked for twice.
 """
 
 import hashlib
@@ -10,18 +13,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sabot.centre.alarms import NOT_SENT, OTHER_BYTES, Alarm
-from sabot.centre.link import Centre, EndsBefore, OtherBytes, Refused
+from sabot.centre.link import Centre, Damaged, EndsBefore, OtherBytes, Refused
 from sabot.centre.pace import BatchSize
 from sabot.centre.receiving import checked, unlike
 from sabot.centre.site_log import SiteLog, is_record
 from sabot.centre.start import Head, start
 from sabot.centre.watcher import Watcher
+from sabot.errors import DatabaseLocked, DatabaseUnusable, NoDatabaseServer
 from sabot.log.found import RawRecord
 from sabot.log.presence import Span
 
 _PRESENCE_EVERY_S = 60.0
 _REFUSED_AGAIN_S = 60.0
 """How soon to ask again for a unit that the centre does not take."""
+_TRIES = 3
+"""After so many connections on which a batch of a unit was refused, it is not the link."""
 _MOST_SPANS = 1000  # in one call
 
 
@@ -35,6 +41,8 @@ class Unit:
     """The event up to which receipts were asked for."""
     going: bool = True
     """False once the two sides differ, or the centre refuses it."""
+    compared: bool = False
+    """Whether the centre has compared the record at `number` with the site's, byte for byte."""
     told: int = -1
     """The event of the last checkpoint that the centre got."""
     not_sent: int = 0
@@ -59,6 +67,8 @@ class State:
     """By unit an event, and how many events the site's log has up to it."""
     games: set[bytes] = field(default_factory=set)
     """SHA-256 of the game documents that were sent on this connection."""
+    failures: dict[str, int] = field(default_factory=dict)
+    """How often a batch of a unit was refused for a reason that may be the link's."""
     spans: dict[str, int] = field(default_factory=dict)
     """By unit the latest end of a span of presence that was sent."""
 
@@ -142,12 +152,14 @@ class Session:
 
     def _begin(self, unit: str, head: Head | None) -> None:
         own = self._log.own(unit, head or Head())
-        if head is None:
+        begun = None if head is None else start(unit, own, head)
+        if (begun is None or begun.alarms) and self._centre.heads([unit]).get(unit) != head:
+            raise Damaged
+        if head is None or begun is None:
             self.units[unit] = Unit(0, b"", 0, going=False)
             if own.receipt is None or own.receipt.number < own.newest:
                 self._refuse(unit, "the centre does not take it from this site")
             return
-        begun = start(unit, own, head)
         self.units[unit] = here = Unit(head.number, head.mac, self._log.receipts_from(unit))
         here.going = not begun.differs
         self._state.counts.pop(unit, None)
@@ -189,6 +201,8 @@ class Session:
         if here.not_sent > here.number:
             rows = self._log.rows(unit, here.not_sent, most)
         batch = rows[:most]
+        if before is not None and not here.compared and is_record(before):
+            batch = [before, *batch]
         wrong = next((at for at, row in enumerate(batch) if not is_record(row)), len(batch))
         if wrong == 0 and batch:
             self._pass_over(unit, here, batch[0][0])
@@ -200,7 +214,7 @@ class Session:
     ) -> None:
         begun_s = self._now_s()
         try:
-            head = self._centre.take(unit, before, batch, after)
+            head = self._taken(unit, before, batch, after)
         except EndsBefore:
             self._begin_again(unit)
             return
@@ -218,9 +232,32 @@ class Session:
         number, _, mac = batch[-1]
         if (head.number, head.mac) == (number, mac):
             here = self.units[unit]
-            here.number, here.mac = number, mac
+            here.number, here.mac, here.compared = number, mac, True
         else:  # someone else has sent more of this unit
-            self._begin(unit, head)
+            self._begin_again(unit)
+
+    def _taken(
+        self, unit: str, before: RawRecord | None, batch: Sequence[RawRecord], after: int | None
+    ) -> Head:
+        """Have the centre take a batch; what it refuses it is asked for again, to be sure."""
+        try:
+            head = self._centre.take(unit, before, batch, after)
+        except OtherBytes as error:
+            try:
+                return self._centre.take(unit, before, batch, after)
+            except OtherBytes as again:
+                if again.number != error.number:
+                    raise Damaged from None
+                raise
+        except (NoDatabaseServer, DatabaseLocked):
+            raise
+        except DatabaseUnusable as error:
+            failures = self._state.failures[unit] = self._state.failures.get(unit, 0) + 1
+            if failures < _TRIES:
+                raise
+            raise Refused(str(error)) from None
+        self._state.failures.pop(unit, None)
+        return head
 
     def _pass_over(self, unit: str, here: Unit, number: int) -> None:
         here.not_sent = number
@@ -240,11 +277,11 @@ class Session:
     # What goes beside the records.
 
     def _send_games(self) -> None:
-        for document in self._log.games():
-            sha256 = hashlib.sha256(document).digest()
-            if sha256 not in self._state.games:
-                self._centre.keep_game(document)
-                self._state.games.add(sha256)
+        new = {hashlib.sha256(document).digest(): document for document in self._log.games()}
+        new = {sha256: new[sha256] for sha256 in new.keys() - self._state.games}
+        if new:
+            self._centre.keep_games(list(new.values()))
+            self._state.games |= new.keys()
 
     def _send_checkpoints(self) -> None:
         """Say of each unit that has gone on how far the log has it."""
@@ -286,11 +323,7 @@ class Session:
             here.receipt = max(here.receipt, number)
             came = checked(self._state.notaries, unit, number, data)
             if came.alarm is not None:
-                if not any(  # a wrong key is not said for each of a thousand receipts
-                    (each.unit, each.detail) == (unit, came.alarm.detail)
-                    for each in self._state.alarms
-                ):
-                    self._raise(came.alarm)
+                self._bad_receipt(came.alarm, data)
             elif came.receipt is not None and number <= self._log.newest.get(unit, 0):
                 fits = self._log.fits(came.receipt)
                 if fits is False:
@@ -303,6 +336,17 @@ class Session:
         if good:
             self._log.keep(unit, [(number, data) for number, data, _ in good])
             self._watcher.receipt(unit, *good[-1][::2])
+
+    def _bad_receipt(self, alarm: Alarm, data: bytes) -> None:
+        """Raise the alarm of a receipt, unless the link has changed it; of many with the same fault
+        that of the first."""
+        for each in self._state.alarms:
+            if (each.unit, each.kind, each.detail) == (alarm.unit, alarm.kind, alarm.detail):
+                return
+        again = self._centre.receipts_after({alarm.unit: alarm.number - 1})
+        if (alarm.unit, alarm.number, data) not in again:
+            raise Damaged
+        self._raise(alarm)
 
     # What is wrong.
 

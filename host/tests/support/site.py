@@ -14,6 +14,7 @@ from sabot.centre.postgres_centre import PostgresCentre
 from sabot.centre.site_log import SiteLog
 from sabot.keys.signing import public_of
 from sabot.log.store import Store, open_store
+from sabot.receipts import kept
 from sabot.receipts.receipt import NUMBERS, make
 
 NOTARY = Ed25519PrivateKey.from_private_bytes(b"notary.." * 4)
@@ -129,6 +130,7 @@ def site_stored(path: Path, unit: str) -> Stored:
 def site_log(path: Path) -> Iterator[tuple[Store, SiteLog]]:
     with open_store(path) as store, closing(SiteLog(store)) as log:
         store.convert()
+        kept.note_forwarding(store, "the centre")
         yield store, log
 
 

@@ -19,7 +19,7 @@ from sabot.cli.interrupted import left_by
 from sabot.cli.key_files import default_keys, load_private_key
 from sabot.cli.measured import Metrics, measured
 from sabot.cli.view import console, problems, progress
-from sabot.errors import FINDINGS, DatabaseLocked, Interrupted, NoDatabaseServer
+from sabot.errors import FINDINGS, DatabaseLocked, DiskFull, Interrupted, NoDatabaseServer
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.log.place import Address
@@ -111,7 +111,7 @@ def _go_on(
                         is_lost = False
                         if not maker.is_behind:
                             wait(max(0.0, every_s - (time.monotonic() - begun_s)))
-            except (NoDatabaseServer, DatabaseLocked) as error:
+            except (NoDatabaseServer, DatabaseLocked, DiskFull) as error:
                 if not is_lost:
                     is_lost = True
                     problems.print(plain(f"{error}; trying again"))

@@ -37,12 +37,13 @@ _MAY = {
 }  # fmt: skip
 _WRITING = {
     "take", "heads", "heads_of", "holes_of", "keep_game", "keep_presence", "keep_tombstone",
-    "receipts_after", "checkpoint", "alarm", "now_unix_ms",
+    "receipts_after", "checkpoint", "alarm", "now_unix_ms", "check_digest", "say_alarm",
+    "say_checkpoints", "say_games", "say_presence", "say_tombstone",
 }  # fmt: skip
 _MAY_CALL = {
     "reader": {"now_unix_ms"},
     "logger": _WRITING,
-    "notary": {"now_unix_ms", "alarm"},
+    "notary": {"now_unix_ms", "alarm", "check_digest", "say_alarm"},
     "clerk": {"now_unix_ms"},
     "site_1": _WRITING,
     "site_2": _WRITING,
