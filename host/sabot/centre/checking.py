@@ -76,11 +76,13 @@ def examine(store: Store, span: Span, macs: MacKeys | None) -> Found:
         pass
     for _ in checks.ended():
         pass
-    counts = (_MISSING,) if macs is None else {kind for _, kind, _ in found}
-    wrong = sorted(each for each in found if each[1] in counts and each[1] != _NAMED_BY_THE_SHOE)
-    alarms = [_alarm(span.unit, *each) for each in wrong[:_MOST_ALARMS]]
-    broken = [event for event, kind, _ in wrong if kind != _MISSING]
-    return Found(min(broken) - 1 if broken else span.last, alarms)
+    missing = sorted(each for each in found if each[1] == _MISSING)
+    changed = sorted(e for e in found if e[1] not in (_MISSING, _NAMED_BY_THE_SHOE))
+    if macs is None or not changed:
+        return Found(span.last, [_alarm(span.unit, *each) for each in missing[:_MOST_ALARMS]])
+    first, *_ = changed  # what comes after it may follow from it
+    before = [each for each in missing[:_MOST_ALARMS] if each[0] < first[0]]
+    return Found(first[0] - 1, [_alarm(span.unit, *each) for each in (*before, first)])
 
 
 def taken_up_to(number: int, holes: Sequence[tuple[int, int]], stones: Sequence[Tombstone]) -> int:

@@ -176,7 +176,7 @@ class Notary:
                 break
             span = each.span
             if span.last - span.first >= left:  # up to an event that is there
-                last = self._store.first_from(span.unit, span.first + left)
+                last = self._store.first_from(span.unit, span.first + left - 1)
                 span = replace(span, last=span.last if last is None else last)
             left -= span.last - span.first + 1
             some.append(replace(each, span=span))
