@@ -61,7 +61,7 @@ def _compare(
     store: Store, sources: Sequence[_Source], operator: bytes | None
 ) -> tuple[list[Finding], list[Note]]:
     """Compare one log with all that was said."""
-    side = CENTRE if isinstance(store.place, Address) else SITE
+    side = CENTRE if _is_centre(store) else SITE
     here, foreign = set(store.units()), []
     findings: list[Finding] = []
     notes: list[Note] = []
@@ -152,6 +152,10 @@ def _only_at(one: _Source, other: _Source) -> Iterator[Note]:
 
 def _number(said: Said) -> int:
     return said.number
+
+
+def _is_centre(store: Store) -> bool:
+    return isinstance(store.place, Address)
 
 
 def _is_log(place: Place) -> bool:

@@ -144,7 +144,8 @@ def _lacking(log: LogOfUnit, ordered: Sequence[Said]) -> Iterator[_Lack]:
         if short > short_before:
             whole = have == have_before
             yield _Lack(before + 1, each.number, short - short_before, whole, each)
-        before, have_before, short_before = each.number, have, short
+        before, have_before = each.number, have
+        short_before = max(short_before, short)
 
 
 def _joined(lacks: Iterable[_Lack]) -> list[_Lack]:
