@@ -8,14 +8,12 @@ from sabot.audit.chain import MacKeys
 from sabot.audit.checks.chain_checks import ChainChecks
 from sabot.audit.checks.chain_events import ChainMacs
 from sabot.audit.tombstone import Tombstone
-from sabot.centre.alarms import CHAIN, HOLE, LONGEST_DETAIL, Alarm
+from sabot.centre.alarms import CHAIN, LONGEST_DETAIL, Alarm
 from sabot.log.store import Store
 from sabot.text import shortened
 
-_MOST_ALARMS = 20
-"""Of a unit in one check: what is wrong everywhere has one cause."""
-_NAMED_BY_THE_SHOE = "gap"
-_MISSING = "missing"
+_NOT_THERE = frozenset(("missing", "gap"))
+"""Kinds of findings of events that are not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +29,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found in a span that does not simply continue: up to event `good` all is right, or
-    has an alarm that does not keep the notary from signing."""
+    """What was found in a span."""
 
     good: int
-    alarms: Sequence[Alarm]
+    """The event up to which all that is there is right."""
+    missing: Sequence[tuple[int, int]] = ()
+    """First and last event of what is not there, and that no `gap` in the span names."""
+    broken: Alarm | None = None
+    """The alarm of the event after `good`, if it breaks the chain."""
 
 
 def continues(store: Store, span: Span, macs: MacKeys | None) -> bool:
@@ -76,13 +77,13 @@ def examine(store: Store, span: Span, macs: MacKeys | None) -> Found:
         pass
     for _ in checks.ended():
         pass
-    missing = sorted(each for each in found if each[1] == _MISSING)
-    changed = sorted(e for e in found if e[1] not in (_MISSING, _NAMED_BY_THE_SHOE))
+    changed = sorted(each for each in found if each[1] not in _NOT_THERE)
     if macs is None or not changed:
-        return Found(span.last, [_alarm(span.unit, *each) for each in missing[:_MOST_ALARMS]])
-    first, *_ = changed  # what comes after it may follow from it
-    before = [each for each in missing[:_MOST_ALARMS] if each[0] < first[0]]
-    return Found(first[0] - 1, [_alarm(span.unit, *each) for each in (*before, first)])
+        return Found(span.last, checks.holes.missing)
+    event, kind, detail = changed[0]  # what comes after it may follow from it
+    missing = [(first, last) for first, last in checks.holes.missing if last < event]
+    broken = Alarm(span.unit, event, CHAIN, shortened(f"{kind}: {detail}", LONGEST_DETAIL))
+    return Found(event - 1, missing, broken)
 
 
 def taken_up_to(number: int, holes: Sequence[tuple[int, int]], stones: Sequence[Tombstone]) -> int:
@@ -93,7 +94,7 @@ def taken_up_to(number: int, holes: Sequence[tuple[int, int]], stones: Sequence[
     replaced = sum(shoe.events for stone in stones if stone.last <= number for shoe in stone.shoes)
     count = number - sum(last - first + 1 for first, last in pruned) + replaced
     for first, last in holes:
-        for low, high in _without((first, min(last, number)), pruned):
+        for low, high in without((first, min(last, number)), pruned):
             count -= high - low + 1
     return count
 
@@ -113,13 +114,7 @@ def stones_of(store: Store, unit: str) -> list[Tombstone]:
     return sorted(context.tombstones(store, unit), key=lambda each: each.first)
 
 
-def _alarm(unit: str, event: int, kind: str, detail: str) -> Alarm:
-    if kind == _MISSING:
-        return Alarm(unit, event, HOLE, f"{detail}, and no gap of the shoe names them")
-    return Alarm(unit, event, CHAIN, shortened(f"{kind}: {detail}", LONGEST_DETAIL))
-
-
-def _without(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def without(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The parts of a span that are in none of `others`, which are in order."""
     parts, at, end = [], span[0], span[1]
     for first, last in others:

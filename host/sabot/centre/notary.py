@@ -13,7 +13,8 @@ from typing import Protocol
 
 from sabot.centre.alarms import CHAIN, Alarm
 from sabot.centre.checkers import Checkers, spans_of
-from sabot.centre.checking import Found, Span, holes_of, stones_of, taken_up_to
+from sabot.centre.checking import Found, Span, holes_of, stones_of, taken_up_to, without
+from sabot.centre.holes import UnnamedHoles, removed
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey, public_of
 from sabot.log.store import Store
@@ -70,6 +71,7 @@ class Notary:
         self._checkers = checkers
         self._raise_alarm = raise_alarm
         self._watcher = watcher
+        self._holes = UnnamedHoles(store)
         self._alarms: set[Alarm] = set()
         self._reached: dict[str, tuple[int, bytes]] = {}
         """By unit the last event that was checked, and its MAC."""
@@ -88,11 +90,13 @@ class Notary:
         for each, some in zip(work, parts, strict=True):
             outcomes = [next(right) for _ in some]
             if all(outcomes):
-                signed += self._sign(each, Found(each.span.last, ()))
+                signed += self._sign(each, Found(each.span.last))
             else:
                 odd.append(each)
         for each, found in zip(odd, self._checkers.examine([o.span for o in odd]), strict=True):
             signed += self._sign(each, found)
+        for alarm in self._holes.alarms():
+            self._raise(alarm)
         return signed
 
     def _new(self) -> list[_Work]:
@@ -141,10 +145,14 @@ class Notary:
     def _sign(self, work: _Work, found: Found) -> int:
         """Sign for a unit as far as it is right; return how many receipts that are."""
         span = work.span
-        for alarm in found.alarms:
-            self._raise(alarm)
-        if found.good < span.last:
-            self._broken[span.unit] = found.good + 1
+        with self._store.at_one_moment():
+            holes, stones = holes_of(self._store, span.unit), stones_of(self._store, span.unit)
+        for missing in found.missing:
+            for part in without(missing, holes):
+                self._raise(removed(span.unit, part))
+        if found.broken is not None:
+            self._raise(found.broken)
+            self._broken[span.unit] = found.broken.number
         mac = self._mac_at(span.unit, found.good)
         if found.good == work.newest and mac != work.mac:
             detail = "the centre's head of this unit has another MAC than its record"
@@ -152,8 +160,6 @@ class Notary:
             return 0
         if found.good < span.first or mac is None:
             return 0
-        with self._store.at_one_moment():
-            holes, stones = holes_of(self._store, span.unit), stones_of(self._store, span.unit)
         receipt = make(
             self._private,
             unit=span.unit,

@@ -166,6 +166,28 @@ def test_a_hole_that_the_shoe_has_named_is_no_alarm(centre: Centre, look: Look) 
         assert said(centre)[-1][:2] == (len(log.records), len(log.records) - 10)
 
 
+def test_a_hole_is_no_alarm_until_the_shoe_has_had_time_to_name_it(
+    centre: Centre, look: Look
+) -> None:
+    log = ChainedLog(b"U1" * 16).power_on().deal()
+    log.record(events.GAP, 51, 60, enums.GAP_REASONS.index("restart"), log.records[59][2])
+    give(centre, log.records[:50] + log.records[60:70])
+    look()
+    assert centre.alarms() == [] and said(centre) == [(70, 60, "chain")]
+    give(centre, log.records[70:])
+    look()
+    look(again=1)
+    assert centre.alarms() == []
+    other = LOGS["U2"].records
+    give(centre, other[:20] + other[30:44], "U2")
+    look()
+    assert centre.alarms() == []
+    give(centre, other[44:46], "U2")
+    look()
+    look(again=1)
+    assert centre.alarms() == [("U2", 21, HOLE)]
+
+
 def test_a_record_that_was_removed_at_the_centre_is_an_alarm_and_still_counts(
     centre: Centre, look: Look
 ) -> None:
