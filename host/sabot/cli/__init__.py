@@ -53,6 +53,7 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "desk": "sabot.cli.screens.desk",
     },
     "Send it on": {
+        "database": "sabot.cli.centre.database",
         "forward": "sabot.cli.centre.forward",
         "notary": "sabot.cli.centre.notary",
         "feed": "sabot.cli.centre.feed",
@@ -101,7 +102,7 @@ _TASK_OF = {name: task for task, commands in _BY_TASK.items() for name in comman
 
 _COMPLETING = "_SABOT_COMPLETE"  # set by the scripts of --install-completion
 
-_GROUPS = ("games", "keys", "release", "users")
+_GROUPS = ("database", "games", "keys", "release", "users")
 """Commands that have subcommands."""
 
 _RENAMED = {

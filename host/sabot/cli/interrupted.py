@@ -22,6 +22,7 @@ _LEFT = {
     "users": "the user is as before, or has been changed whole",
     "desk": _NOTHING,
     "notary": "receipts that were signed are stored; the next run goes on from them",
+    "database": "each step was done whole or not at all; the same command goes on",
     "forward": "what the centre has, it has for good; the rest is sent when it is started again",
     "feed": "what receivers acknowledged is noted; the rest is sent when it is started again",
     "verify": _NOTHING,

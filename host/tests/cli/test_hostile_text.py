@@ -92,6 +92,12 @@ def _on_logs(*words: str) -> list[list[str]]:
     return [[*words, "--db", db, *how] for db in _LOGS for how in ((), ("--json",), ("--csv",))]
 
 
+def _at_databases(word: str, *more: str) -> list[list[str]]:
+    """A command at servers that are not there."""
+    places = (_NO_SERVER, f"{_NO_SERVER}/{NAME}", ARGUMENT)
+    return [["database", word, place, *more] for place in places]
+
+
 DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     "demo": lambda _: [["demo", "--deck", "junk"], ["demo", "--deck", "junk", "--unit", ARGUMENT]],
     "sim": lambda _: [["sim", "--deck", "junk"], ["sim", "--unit", ARGUMENT]],
@@ -127,6 +133,13 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
         ["serve", "--db", "hostile.sqlite", "--listen", f"{NAME}:1", "--plain-http"],
         ["serve", "--db", "hostile.sqlite", "--certificate", NAME, "--private-key", "junk"],
     ],
+    # What a database has in it is in test_database_cli.py.
+    "database make": lambda _: _at_databases("make"),
+    "database migrate": lambda _: _at_databases("migrate"),
+    "database grant": lambda _: _at_databases("grant", ARGUMENT, "--may", "read"),
+    "database site": lambda _: _at_databases("site", ARGUMENT, "--unit", ARGUMENT),
+    "database status": lambda _: _at_databases("status"),
+    "database alarms": lambda _: _at_databases("alarms"),
     "forward": lambda _: (
         [
             ["forward", "--once", "--db", db, "--to", to, "--notary", key]

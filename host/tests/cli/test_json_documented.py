@@ -20,6 +20,7 @@ from host.tests.support.commands import SHORT_DECK, dealt
 from host.tests.support.helpers import FirmwareLog, new_log, stored
 from host.tests.support.keeping_shoe import KeepingShoe, made_of
 from host.tests.support.naive_shoe import answering_shoe
+from host.tests.support.postgres import Database
 from host.tests.support.table import BANKER_WINS, TIE, line, seat
 from sabot.cli import app
 from sabot.desk.desk import Desk
@@ -296,19 +297,38 @@ def _of_shoes(house: Path) -> Iterator[tuple[str, str]]:
         yield "update", _run("update", "SHOE-8", *release, codes=(1,))
 
 
-def _printed(house: Path) -> Iterator[tuple[str, str]]:
+def _of_a_database(database: Database) -> Iterator[tuple[str, str]]:
+    place = str(database.place())
+    database.allow("site_1", "U1", "U2")
+    yield "database status", _run("database", "status", place, "--json")
+    with new_log(database.place()) as store:
+        store.append("U1", stored(FirmwareLog().records))
+        with database.connect() as session:
+            for record in (None, b"record"):
+                session.execute("SELECT sabot.alarm('U1', 1, 'a', 'b', %s, %s)", (record, record))
+        with open_store(Path("chained")) as receipted:
+            store.keep_receipts("U1", list(receipted.receipts("U1")))
+    yield "database status", _run("database", "status", place, "--json")
+    with database.connect() as session:
+        session.execute("DELETE FROM sabot.receipts WHERE number = 10")
+    yield "database status", _run("database", "status", place, "--json")
+    yield "database alarms", _run("database", "alarms", place, "--json", codes=(1,))
+
+
+def _printed(house: Path, database: Database) -> Iterator[tuple[str, str]]:
     for each in (_of_a_log, _of_games, _of_releases, _of_reports, _of_shoes):
         yield from each(house)
+    yield from _of_a_database(database)
 
 
 def _known(type_: str, documented: set[str]) -> bool:
     return type_ in documented or (type_.startswith("list of") and "list" in documented)
 
 
-def test_the_documented_fields_are_the_printed_fields(house: Path) -> None:
+def test_the_documented_fields_are_the_printed_fields(house: Path, database: Database) -> None:
     documented = _documented()
     printed: dict[str, Fields] = defaultdict(lambda: defaultdict(set))
-    for command, lines in _printed(house):
+    for command, lines in _printed(house, database):
         for each_line in lines.splitlines():
             value = json.loads(each_line)
             for each in value if isinstance(value, list) else [value]:

@@ -97,7 +97,7 @@ def _run_here(folder: Path, *arguments: str) -> tuple[str, str, object]:
             main()
             exit_code: object = 0
         except SystemExit as end:
-            exit_code = end.code
+            exit_code = end.code or 0
         finally:
             signal.signal(signal.SIGINT, on_ctrl_c)
     return out.getvalue(), problems.getvalue(), exit_code

@@ -21,6 +21,18 @@ _MIGRATE = "sabot database migrate"
 def check(place: Address, connection: PostgresConnection) -> None:
     """Raise DatabaseUnusable unless the database is a log of this version, as it was made, of a
     server that keeps what it says it keeps."""
+    check_version(place, connection)
+    wrong = altered(connection)
+    if wrong:
+        more = f" and {len(wrong) - _MOST_SHOWN} more" if len(wrong) > _MOST_SHOWN else ""
+        raise DatabaseUnusable(
+            f"{place}: its tables or functions were altered ({'; '.join(wrong[:_MOST_SHOWN])}"
+            f"{more}), so that what they show cannot be trusted"
+        )
+
+
+def check_version(place: Address, connection: PostgresConnection) -> None:
+    """As `check`, without looking whether anything was altered."""
     found = connection.execute(
         "SELECT to_regclass('sabot.about') IS NOT NULL, current_setting('fsync')"
     ).fetchone()
@@ -41,13 +53,6 @@ def check(place: Address, connection: PostgresConnection) -> None:
         raise DatabaseUnusable(
             f"{place}: a log of version {printable(version[:20])}, this sabot needs "
             f"{migrations.VERSION}; {what}"
-        )
-    wrong = altered(connection)
-    if wrong:
-        more = f" and {len(wrong) - _MOST_SHOWN} more" if len(wrong) > _MOST_SHOWN else ""
-        raise DatabaseUnusable(
-            f"{place}: its tables or functions were altered ({'; '.join(wrong[:_MOST_SHOWN])}"
-            f"{more}), so that what they show cannot be trusted"
         )
 
 

@@ -1,5 +1,6 @@
 -- A line for each thing in the schema of a log that decides what its tables and functions do. Names
--- of indexes, and whatever differs between versions of PostgreSQL, are left out.
+-- of indexes, and whatever differs between versions of PostgreSQL, are left out. All partitions are to
+-- have the same.
 WITH relations AS (
     SELECT c.oid, c.relkind, c.relnamespace,
         CASE WHEN c.relispartition THEN 'a partition' ELSE c.relname::text END AS name,
@@ -7,7 +8,11 @@ WITH relations AS (
     FROM pg_class AS c
     WHERE c.relnamespace = 'sabot'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 )
-SELECT DISTINCT line FROM (
+SELECT line || CASE
+    WHEN line LIKE '% a partition%' AND count(*) <> (
+        SELECT count(*) FROM relations WHERE name = 'a partition'
+    ) THEN ' (not one of each)' ELSE '' END
+FROM (
     SELECT format(
         'table %s: kind %s%s of %s%s', name, relkind, relpersistence,
         pg_get_userbyid(relowner),
@@ -67,4 +72,4 @@ SELECT DISTINCT line FROM (
     UNION ALL
     SELECT format('event trigger %s', evtname) FROM pg_event_trigger
 ) AS lines
-ORDER BY line
+GROUP BY line

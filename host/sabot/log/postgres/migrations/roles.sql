@@ -13,7 +13,7 @@ BEGIN
     GRANT sabot_reader TO sabot_logger, sabot_notary, sabot_desk;
     GRANT sabot_logger, sabot_notary, sabot_desk TO sabot_keeper;
     -- Everything belongs to this role, so who makes it must be a member.
-    IF NOT pg_has_role(current_user, 'sabot_keeper', 'MEMBER') THEN
+    IF NOT pg_has_role(current_user, 'sabot_keeper', 'USAGE') THEN
         EXECUTE format('GRANT sabot_keeper TO %I', current_user);
     END IF;
     EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());

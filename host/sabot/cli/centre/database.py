@@ -1,0 +1,255 @@
+"""`sabot database`: makes a log in PostgreSQL, and says who may do what with it, and how it is."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sabot.cli import options
+from sabot.cli.view import console, print_json, problems, verdict
+from sabot.log.place import Address, place_of
+from sabot.log.postgres import administration, migrations, status
+from sabot.log.postgres.status import AlarmRow, Status, UnitStatus
+from sabot.receipts.receipt import Receipt, ReceiptUnusable
+from sabot.reports.terminal.rounds import name_text, plain
+from sabot.text import counted, local_time
+
+app = typer.Typer(
+    help="A log in PostgreSQL: make it, lead it to another version, let roles use it, see how it "
+    "is.",
+    no_args_is_help=True,
+)
+
+_MIB = 1 << 20
+
+
+def _address(text: str) -> Address:
+    place = place_of(text)
+    if not isinstance(place, Address):
+        raise typer.BadParameter(f"{text} is not the address of a PostgreSQL database")
+    return place
+
+
+Database = Annotated[
+    Address,
+    typer.Argument(
+        parser=_address, metavar="ADDRESS", help="The database: postgresql://role@host/name."
+    ),
+]
+Role = Annotated[str, typer.Argument(metavar="ROLE", help="A login role of the server.")]
+Units = Annotated[list[str], typer.Option("--unit", metavar="UNIT", help="May be repeated.")]
+_WHATS = f"One of: {', '.join(administration.GROUPS)}."
+
+
+@app.command()
+def make(address: Database) -> None:
+    """Make a log in an empty database, as its owner: roles, tables, functions.
+
+    The owner must be allowed to create roles. Of a log that is there nothing is changed.
+    """
+    made = list(administration.make(address))
+    if made:
+        console.print(plain(f"{address}: a new log of version {made[-1]}"), soft_wrap=True)
+        return
+    version = administration.version_of(address)
+    what = f"{address}: a log of version {version} is there"
+    if version < migrations.VERSION:
+        what += "; `sabot database migrate` leads it on"
+    console.print(plain(what), soft_wrap=True)
+
+
+@app.command()
+def migrate(
+    address: Database,
+    to: Annotated[
+        int, typer.Option("--to", help="The version; default: the newest.")
+    ] = migrations.VERSION,
+) -> None:
+    """Lead a log to another version, upward or downward, one version at a time.
+
+    What an older version does not know is kept for the newer one. Programs that write wait
+    meanwhile.
+    """
+    before = administration.version_of(address)
+    for version in administration.migrate(address, to):
+        console.print(plain(f"{address}: version {version}"), soft_wrap=True)
+    if before == to:
+        console.print(plain(f"{address}: is of version {to} already"), soft_wrap=True)
+
+
+@app.command()
+def grant(
+    address: Database,
+    role: Role,
+    may: Annotated[str, typer.Option("--may", help=_WHATS)],
+    remove: Annotated[bool, typer.Option("--remove", help="Take it back.")] = False,
+) -> None:
+    """Let a login role use the log: read it, log to it, sign for it, serve its screens, keep it.
+
+    `keep` is for what changes a log: `sabot prune`, `retention`, `rebuild` and `database`.
+    """
+    if may not in administration.GROUPS:
+        raise typer.BadParameter(f"{may}: {_WHATS}", param_hint="--may")
+    (administration.revoke if remove else administration.grant)(address, role, may)
+    no_longer = "may no longer" if remove else "may"
+    console.print(plain(f"{address}: {role} {no_longer} {_WORDS[may]}"), soft_wrap=True)
+
+
+_WORDS = {
+    "read": "read the log",
+    "log": "log to it",
+    "notary": "sign for it",
+    "desk": "serve its screens",
+    "keep": "keep it",
+}
+
+
+@app.command()
+def site(
+    address: Database,
+    role: Role,
+    unit: Units,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Let it forward these units no longer.")
+    ] = False,
+) -> None:
+    """Let a login role forward these units to the log, and no other site."""
+    if remove:
+        left = administration.end_forwarding(address, role, unit)
+        forwards = ", ".join(left) if left else "nothing any more"
+    else:
+        administration.let_forward(address, role, unit)
+        forwards = ", ".join(unit)
+    console.print(plain(f"{address}: {role} forwards {forwards}"), soft_wrap=True)
+
+
+@app.command("status")
+def status_(address: Database, as_json: options.Json = False) -> None:
+    """Show version and size of a log, who forwards what, each unit's newest event and receipt."""
+    found = status.status_of(address)
+    if as_json:
+        print_json(_as_json(found))
+        return
+    days = f"{counted(found.days, 'day')}"
+    if found.first_day is not None:
+        days += f" from {found.first_day} to {found.last_day}"
+    console.print(
+        plain(
+            f"{address}: version {found.version}, PostgreSQL {found.server}, "
+            f"{found.bytes // _MIB:,} MiB, {days}, {counted(found.alarms, 'alarm')}"
+        ),
+        soft_wrap=True,
+    )
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("unit", "site", "events", "newest", "received", "receipt for", "signed"):
+        table.add_column(name)
+    for unit in found.units:
+        table.add_row(*_cells(unit))
+    for name, role in found.waiting:
+        table.add_row(name_text(name), name_text(role), "0", "", "", "", "")
+    if table.row_count:
+        console.print(table)
+    for warning in _warnings(address, found):
+        problems.print(plain(warning))
+
+
+@app.command()
+def alarms(address: Database, as_json: options.Json = False) -> None:
+    """List what must not be between sites and centre: other bytes, lost events. Exit code 1: some.
+
+    An alarm of other bytes has those of the site; those of the centre are in its log.
+    """
+    found = status.alarms_of(address)
+    with verdict(found):
+        if as_json:
+            for each in found:
+                print_json(_alarm_json(each))
+            return
+        for each in found:
+            where = f"{local_time(each.unix_ms)} {each.unit} event {each.number}"
+            line = f"{where}: {each.kind}: {each.detail} (by {each.site})"
+            console.print(plain(line), soft_wrap=True)
+        if not found:
+            console.print(plain(f"{address}: no alarms"), soft_wrap=True)
+
+
+def _warnings(address: Address, found: Status) -> Iterator[str]:
+    for each in found.altered:
+        yield f"{address}: not as it was made: {each}"
+    if found.short_of_locks:
+        yield (
+            f"{address}: programs that read the whole log may be refused: set the server's "
+            "max_locks_per_transaction to 512"
+        )
+
+
+def _cells(unit: UnitStatus) -> tuple[Any, ...]:
+    signed = _signed_unix_ms(unit)
+    return (
+        name_text(unit.unit),
+        name_text(unit.site),
+        f"{unit.records:,}",
+        str(unit.newest),
+        "" if unit.received_unix_ms is None else local_time(unit.received_unix_ms),
+        str(unit.receipted or ""),
+        "" if signed is None else local_time(signed),
+    )
+
+
+def _signed_unix_ms(unit: UnitStatus) -> int | None:
+    """When the newest receipt was signed."""
+    with suppress(ReceiptUnusable):
+        return None if unit.receipt is None else Receipt.parse(unit.receipt).unix_ms
+    return None
+
+
+def _as_json(found: Status) -> dict[str, Any]:
+    return {
+        "version": found.version,
+        "server": found.server,
+        "bytes": found.bytes,
+        "days": found.days,
+        "first_day": None if found.first_day is None else str(found.first_day),
+        "last_day": None if found.last_day is None else str(found.last_day),
+        "alarms": found.alarms,
+        "altered": found.altered,
+        "units": [
+            {
+                "unit": each.unit,
+                "site": each.site or None,
+                "events": each.records,
+                "newest": each.newest,
+                "received_unix_ms": each.received_unix_ms,
+                "receipted": each.receipted or None,
+                "signed_unix_ms": _signed_unix_ms(each),
+            }
+            for each in found.units
+        ]
+        + [
+            {
+                "unit": unit,
+                "site": role,
+                "events": 0,
+                "newest": None,
+                "received_unix_ms": None,
+                "receipted": None,
+                "signed_unix_ms": None,
+            }
+            for unit, role in found.waiting
+        ],
+    }
+
+
+def _alarm_json(each: AlarmRow) -> dict[str, Any]:
+    return {
+        "unit": each.unit,
+        "event": each.number,
+        "alarm": each.kind,
+        "detail": each.detail,
+        "by": each.site,
+        "raised_unix_ms": each.unix_ms,
+        "record": None if each.record is None else each.record.hex(),
+        "mac": None if each.mac is None else each.mac.hex(),
+    }
