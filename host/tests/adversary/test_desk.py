@@ -24,6 +24,7 @@ from sabot.desk.alerts import Alert
 from sabot.desk.desk import Desk
 from sabot.keys.chain_keys import Keys
 from sabot.log.sqlite import soundness
+from sabot.log.sqlite.log_file import LogConnection
 from sabot.log.store import Store
 
 pytestmark = pytest.mark.slow
@@ -43,7 +44,7 @@ class House:
 
     def opened(self) -> sqlite3.Connection:
         """The log in memory."""
-        connection = sqlite3.connect(":memory:", isolation_level=None)
+        connection = sqlite3.connect(":memory:", isolation_level=None, factory=LogConnection)
         connection.deserialize(self.data)
         return connection
 
@@ -73,7 +74,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
 
 def _copied(store: Store, path: Path) -> sqlite3.Connection:
     store.copy(path)
-    return sqlite3.connect(path)
+    return sqlite3.connect(path, factory=LogConnection)
 
 
 def found_in(connection: sqlite3.Connection, keys: Keys) -> list[str]:

@@ -44,7 +44,7 @@ def test_commands_are_completed(tmp_path: Path) -> None:
     assert _completed(tmp_path, "sabot ve") == ["verify"]
     assert {"rounds", "events", "verify", "hil", "games"} <= {*_completed(tmp_path, "sabot ")}
     assert _completed(tmp_path, "sabot nonsense") == []
-    assert {"rounds", "read", "rebuild", "release", "retention"} == {
+    assert {"rounds", "read", "rebuild", "receipts", "release", "retention"} == {
         *_completed(tmp_path, "sabot r")
     }
 
