@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 import psycopg
 
@@ -27,6 +28,8 @@ _LOOK_S = 0.002
 _FARTHEST_BYTE = 40_000
 _MOST_MANGLED = 3000
 _HANGS_S = 1.5
+_FLOWS_S = 3.0
+_STARTS_S = 8.0
 _LONGEST_LIFE_S = 0.8
 _HOUR_MS = 3600 * 1000
 _COMMIT_DELAY_US = 100_000
@@ -39,7 +42,7 @@ _NOBODY = "nobody"
 
 def forwarder_killed(world: World, site: Site, rng: random.Random) -> bool:
     """SIGKILL at any time."""
-    site.start_forwarder()
+    _make_flow(world, site, rng)
     site.log_some(rng, _MOST_LOGGED)
     time.sleep(rng.uniform(0, _LONGEST_LIFE_S))
     site.kill_forwarder()
@@ -54,6 +57,7 @@ def forwarder_killed_at_byte(world: World, site: Site, rng: random.Random) -> bo
         site.kill_forwarder()
         return False
 
+    _make_flow(world, site, rng)
     fault = LinkFault("call", rng.choice((UP, DOWN)), _byte(rng), call=kill)
     met = _met_on_link(site, fault, rng)
     site.start_forwarder()
@@ -72,7 +76,7 @@ def link_fault(kind: Kind) -> SiteFault:
     """A fault of the link, at some byte of either direction."""
 
     def happen(world: World, site: Site, rng: random.Random) -> bool:
-        site.start_forwarder()
+        _make_flow(world, site, rng)
         fault = LinkFault(
             kind, rng.choice((UP, DOWN)), _byte(rng),
             size=round(_MOST_MANGLED ** rng.random()), for_s=rng.uniform(0.05, 1.0),
@@ -316,6 +320,22 @@ CENTRE_FAULTS: Mapping[str, CentreFault] = {
 NEED_HARDSHIP = frozenset(
     ("site's disk full", "site's clock off", "centre's disk full", "centre's clock off")
 )
+
+
+def _make_flow(world: World, site: Site, rng: random.Random) -> None:
+    """Wait until a site sends. If it sends nothing for seconds, though it could, start it again."""
+    site.start_forwarder()
+    for patience_s in (_FLOWS_S, _STARTS_S):
+        site.log_some(rng, _MOST_LOGGED)
+        if wait_until(partial(_sends, site, site.link.bytes[UP]), patience_s):
+            return
+        site.kill_forwarder()
+        site.start_forwarder()
+        world.restarted += 1
+
+
+def _sends(site: Site, before: int) -> bool:
+    return site.link.bytes[UP] > before
 
 
 def _byte(rng: random.Random) -> int:

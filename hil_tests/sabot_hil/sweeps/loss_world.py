@@ -59,6 +59,8 @@ class World:
         """Held while the centre is replaced by an older state of it."""
         self.set_back_alarms: set[tuple[str, str]] = set()
         """The alarms that there may be: of units whose receipted events the centre has lost."""
+        self.restarted = 0
+        """How many forwarders were started again because they sent nothing for seconds."""
         self.set_back_units = 0
         """Of how many units the centre has lost receipted events, all times together."""
         self.begun_unix_ms = _now_ms()

@@ -53,6 +53,7 @@ class Outcome:
     records: int = 0
     receipts: int = 0
     set_back_units: int = 0
+    restarted: int = 0
     recovered_s: float = 0.0
     """How long it took, after the last fault, until the centre had everything."""
 
@@ -116,7 +117,7 @@ def run_losses(
         outcome.found.append("the centre does not get the rest, though nothing fails any more")
     outcome.recovered_s = time.monotonic() - begin_s
     outcome.found += world.findings()
-    outcome.set_back_units = world.set_back_units
+    outcome.set_back_units, outcome.restarted = world.set_back_units, world.restarted
     outcome.records = sum(head.records for head in world.heads().values())
     outcome.receipts = sum(len(site.receipts()) for site in world.sites)
     return outcome
@@ -194,7 +195,8 @@ def main() -> int:
     console.print(
         f"{outcome.faults} faults in {time.monotonic() - begin_s:.0f} s: "
         f"{outcome.records} records, {outcome.receipts} receipts at the sites; the centre set back "
-        f"for {outcome.set_back_units} units; caught up {outcome.recovered_s:.0f} s after the last "
+        f"for {outcome.set_back_units} units; {outcome.restarted} forwarders started again that "
+        f"sent nothing for seconds; caught up {outcome.recovered_s:.0f} s after the last "
         f"fault. {result}. Seed {options.seed}."
     )
     return 1 if outcome.found else 0

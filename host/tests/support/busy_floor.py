@@ -140,10 +140,7 @@ def make_busy_floor(
     its share, the last of them shortly before `end_unix_ms`, by default now."""
     rng = random.Random(seed)
     end = time.time_ns() // 1_000_000 if end_unix_ms is None else end_unix_ms
-    made = [
-        BusyUnit(f"SHOE-{n:04}", str(n), _FAMILIES[n % len(_FAMILIES)], rng.getrandbits(32))
-        for n in range(1, units + 1)
-    ]
+    made = busy_units(units, rng)
     with open_store(path, create=True) as store:
         for document in {unit.document for unit in made}:
             store.keep_game(document)
@@ -156,6 +153,14 @@ def make_busy_floor(
         connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return BusyFloor(made)
+
+
+def busy_units(units: int, rng: random.Random) -> Sequence[BusyUnit]:
+    """Units of every family of games that have dealt nothing yet."""
+    return [
+        BusyUnit(f"SHOE-{n:04}", str(n), _FAMILIES[n % len(_FAMILIES)], rng.getrandbits(32))
+        for n in range(1, units + 1)
+    ]
 
 
 def _fill(

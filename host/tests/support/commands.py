@@ -73,18 +73,19 @@ def error_line(folder: Path, *arguments: str, code: int) -> str:
 def output_here(folder: Path, *arguments: str) -> str:
     """Run a command in this process; return its output, what it says of problems, and its exit
     code."""
-    out, problems, exit_code = _run_here(folder, *arguments)
+    out, problems, exit_code = run_here(folder, *arguments)
     return f"{out}\n{problems}\n{exit_code}"
 
 
 def error_line_here(folder: Path, *arguments: str, code: int) -> str:
     """As `error_line`, but in this process, which saves the half second to start another one."""
-    out, problems, exit_code = _run_here(folder, *arguments)
+    out, problems, exit_code = run_here(folder, *arguments)
     assert exit_code == code, problems
     return _only_line(out, problems)
 
 
-def _run_here(folder: Path, *arguments: str) -> tuple[str, str, object]:
+def run_here(folder: Path, *arguments: str) -> tuple[str, str, object]:
+    """Run a command in this process; return its output, its problems, and its exit code."""
     out, problems = io.StringIO(), io.StringIO()
     on_ctrl_c = signal.getsignal(signal.SIGINT)
     with (

@@ -9,7 +9,6 @@ import hashlib
 import hmac
 import random
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 import cbor2
@@ -52,34 +51,34 @@ class ChainedUnit:
         self._t_ms, self._start_ms = 0, _START_UNIX_MS + self._rng.randrange(1000)
 
     def take(self, count: int) -> Sequence[Chained]:
-        """The next events that a host gets."""
-        return list(islice(self._made, count))
+        """The next events that a host gets, at least `count`: what belongs together is not divided,
+        such as a loss and the `gap` that names it."""
+        taken: list[Chained] = []
+        while len(taken) < count:
+            taken += next(self._made)
+        return taken
 
-    def _endless(self) -> Iterator[Chained]:
-        yield self._restart()
-        yield self._event(_CLOCK_SET, None)
-        yield self._event(_PROVISIONED, self.name[:12], 0)
+    def _endless(self) -> Iterator[Sequence[Chained]]:
+        start = self._restart(), self._event(_CLOCK_SET, None)
+        yield [*start, self._event(_PROVISIONED, self.name[:12], 0)]
         rng = self._rng
         while True:
             if self._loses and rng.randrange(1000) < _LOST_PERMILLE:
                 lost = [self._event(_IDENTIFIED) for _ in range(rng.randint(1, _MOST_LOST))]
-                yield from self._quiet(rng.randrange(3))
-                span = lost[0].number, lost[-1].number
-                yield self._event(_GAP, *span, _JOURNAL_DAMAGED, lost[-1].mac)
+                first, last = lost[0], lost[-1]
+                after = [each for _ in range(rng.randrange(3)) for each in self._quiet()]
+                gap = first.number, last.number, _JOURNAL_DAMAGED, last.mac
+                yield [*after, self._event(_GAP, *gap)]
             elif rng.randrange(100) < _RESTARTS_PERCENT:
-                yield self._restart()
-                yield self._event(_CLOCK_SET, None)
+                yield [self._restart(), self._event(_CLOCK_SET, None)]
             else:
-                yield from self._quiet(1)
+                yield self._quiet()
 
-    def _quiet(self, count: int) -> Iterator[Chained]:
-        for _ in range(count):
-            kind = self._rng.choice((_IDENTIFIED, _IDENTIFIED, _KEY, _SERVICE))
-            if kind == _IDENTIFIED:
-                yield self._event(kind)
-            else:
-                yield self._event(kind, True)
-                yield self._event(kind, False)
+    def _quiet(self) -> Sequence[Chained]:
+        kind = self._rng.choice((_IDENTIFIED, _IDENTIFIED, _KEY, _SERVICE))
+        if kind == _IDENTIFIED:
+            return [self._event(kind)]
+        return [self._event(kind, True), self._event(kind, False)]
 
     def _restart(self) -> Chained:
         self._start_ms += self._t_ms + 60_000

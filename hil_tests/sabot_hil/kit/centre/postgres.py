@@ -26,6 +26,7 @@ from typing import Any
 
 import psycopg
 
+from sabot_hil.kit.centre import children
 from sabot_hil.kit.waiting import wait_until
 
 DATABASE = "centre"
@@ -250,7 +251,7 @@ def _start(command: Sequence[str], **options: Any) -> "subprocess.Popen[Any]":
     user = _other_user()
     if user is not None:
         options |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    return subprocess.Popen(command, cwd="/", **options)
+    return children.start(command, cwd="/", **options)
 
 
 def _lives(pid: int) -> bool:

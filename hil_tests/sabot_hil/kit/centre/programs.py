@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from sabot_hil.kit.centre import children
 from sabot_hil.kit.centre.postgres import DATABASE, OWNER, Server
 
 NOTARY_ROLE = "notary"
@@ -21,7 +22,6 @@ _READY_S = 60.0
 _END_S = 30.0
 _RUN_S = 120.0
 _LATER = "from sabot.cli import run; print(flush=True); input(); run()"
-"""Imports everything, and then waits for a line: so a start takes no time when it counts."""
 _LOGGER = "sabot_hil.kit.centre.site_logger"
 _ROOT = Path(__file__).resolve().parents[4]
 
@@ -69,12 +69,17 @@ class SabotPrograms:
     def forward(self, log: Path, address: str, notary: Path) -> Sequence[str]:
         """`sabot forward`."""
         given = "--db", str(log), "--to", address, "--notary", str(notary)
-        return [sys.executable, "-c", _LATER, "forward", *given]
+        return later("forward", *given)
 
     def notary(self, address: str, key: Path, keys: Path) -> Sequence[str]:
         """`sabot notary`, as often as it can."""
         given = "--db", address, "--key", str(key), "--keys", str(keys), "--every", "1"
-        return [sys.executable, "-c", _LATER, "notary", *given]
+        return later("notary", *given)
+
+
+def later(*arguments: str) -> Sequence[str]:
+    """A command of Sabot that imports everything, and then waits for a line."""
+    return [sys.executable, "-c", _LATER, *arguments]
 
 
 def run_sabot(*arguments: object, code: int | None = 0) -> subprocess.CompletedProcess[str]:
@@ -104,9 +109,10 @@ class Program:
         `begin` only."""
         self._waits = waits
         self._begun = not waits
+        self._is_ready = False
         self._output = output
         with output.open("ab") as errors:
-            self._process = subprocess.Popen(
+            self._process = children.start(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE if waits else errors,
@@ -125,13 +131,20 @@ class Program:
         """Its exit code; None while it runs."""
         return self._process.poll()
 
+    def ready(self) -> None:
+        """Wait until one that waits has its imports done."""
+        if self._waits and not self._is_ready:
+            assert self._process.stdout is not None
+            self._process.stdout.readline()
+            self._is_ready = True
+
     def begin(self) -> None:
         """Let one that waits begin, as soon as it is ready."""
         if self._begun:
             return
+        self.ready()
         self._begun = True
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdout.readline()
+        assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.write(b"\n")
             self._process.stdin.flush()

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from sabot_hil.kit.centre import children
 from sabot_hil.kit.centre.chained import Chained, ChainedUnit
 from sabot_hil.kit.centre.copies import reading_site, site_receipts
 from sabot_hil.kit.centre.hardship import Hardship
@@ -134,7 +135,7 @@ class Site:
             newest, source = self.newest(unit), ChainedUnit(unit, self._seed)
             while newest and (not events or events[-1].number < newest):
                 events += source.take(1)
-            made[unit] = events
+            made[unit] = [each for each in events if each.number <= newest]
         return made
 
     def close(self) -> None:
@@ -151,7 +152,7 @@ class Site:
 
     def _start_logger(self) -> "subprocess.Popen[str]":
         with self.output.open("ab") as errors:
-            self._logger = subprocess.Popen(
+            logger = children.start(
                 self._log_command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -159,7 +160,8 @@ class Site:
                 text=True,
                 env={**os.environ, **self._environment},
             )
-        return self._logger
+        self._logger = logger
+        return logger
 
 
 def _close(process: "subprocess.Popen[str]") -> None:

@@ -42,11 +42,10 @@ def serve(append: Append, last_number: Callable[[str], int], seed: int) -> None:
 def _unit_after(name: str, seed: int, number: int) -> tuple[ChainedUnit, list[Chained]]:
     """A unit, and the events after `number` that were made already."""
     unit = ChainedUnit(name, seed)
-    while number:
-        made = unit.take(1)[0]
-        if made.number >= number:
-            return unit, [] if made.number == number else [made]
-    return unit, []
+    made: Sequence[Chained] = []
+    while number and (not made or made[-1].number < number):
+        made = unit.take(1)
+    return unit, [each for each in made if each.number > number]
 
 
 def store_in(store: Store) -> Append:
