@@ -14,7 +14,7 @@ from itertools import chain, islice
 
 from sabot.desk.alerts import AlertLog, RaisedAlert
 from sabot.desk.desk import Desk
-from sabot.errors import SabotError
+from sabot.errors import NoDatabaseServer, SabotError
 from sabot.floor.alarms import Alarms
 from sabot.floor.live_table import AlertLimits, LiveTable
 from sabot.floor.silence import silent_before, silent_now
@@ -211,8 +211,8 @@ class Floor:
     def _begin_alarms(self) -> None:
         try:
             self._alarms.begin()
-        except DatabaseLocked:
-            raise  # soon it is not
+        except (DatabaseLocked, NoDatabaseServer):
+            raise  # soon it is not so
         except SabotError:
             pass  # as when alerts are raised, which says so; the tables do not need the desk
         self._begun = True

@@ -12,6 +12,7 @@ from sabot.errors import (
     HistoryDiffers,
     InternalError,
     KeysUnusable,
+    NoDatabaseServer,
     NoShoe,
     PortBusy,
     PortNotFound,
@@ -50,7 +51,9 @@ class OverQuota(BadAnswer):
         self.pause_s = pause_s
 
 
-RETRIED = (PortNotFound, PortBusy, NoShoe, UnitNotProven, DatabaseLocked, OverQuota)
+RETRIED = (
+    PortNotFound, PortBusy, NoShoe, UnitNotProven, DatabaseLocked, NoDatabaseServer, OverQuota,
+)  # fmt: skip
 """Errors that may go away: the logger tries again."""
 _REFUSED_FOR_NOW = ("", "closed")
 """Refusals of the clock with which no event would come either. Empty: no answer came."""

@@ -85,10 +85,11 @@ class PostgresFollower(Follower):
             return queries.received_before(connection, unit_id, unix_ms)
 
     def newest_note(self) -> int:
-        with self._sessions.reading() as connection:
-            (newest,) = connection.execute("SELECT max(number) FROM desk").fetchone() or (0,)
+        with self._sessions.session() as session:
+            (newest,) = session.execute("SELECT max(number) FROM desk").fetchone() or (0,)
         return int(newest or 0)
 
     def noted(self) -> dict[str, tuple[int, int]]:
-        with self._sessions.reading() as connection:
-            return {unit: (end, mark) for unit, end, mark in connection.execute(_NOTED)}
+        with self._sessions.session() as session:
+            rows = PostgresConnection(session).execute(_NOTED)
+            return {unit: (end, mark) for unit, end, mark in rows}

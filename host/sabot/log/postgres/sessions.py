@@ -53,14 +53,18 @@ class PostgresConnection:
     def stream(self, query: str, parameters: Sequence[Any], chunk: int) -> Iterator[list[Any]]:
         """Carry out a query, and yield its rows, `chunk` at a time; the server keeps the others.
         The last ones may be none."""
-        with psycopg.RawServerCursor(self.session, self._name()) as cursor:
-            cursor.format = psycopg.pq.Format.BINARY
+        cursor = psycopg.RawServerCursor(self.session, self._name())
+        cursor.format = psycopg.pq.Format.BINARY
+        try:
             cursor.execute(numbered(query).encode(), parameters)
             while True:
                 some = cursor.fetchmany(chunk)
                 yield some
                 if len(some) < chunk:
                     return
+        finally:
+            with suppress(psycopg.Error):  # the session has ended, and its cursors with it
+                cursor.close()
 
     def has_table(self, name: str) -> bool:
         """Whether the log has this table."""
