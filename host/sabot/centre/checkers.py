@@ -18,7 +18,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.log.place import Place
 from sabot.log.store import Store, open_store
 
-SPAN = 1 << 16
+SPAN = 1 << 14
 """Events in a span."""
 _HERE = 200_000  # events, or keys to derive: less than other processes take to start
 _KEYS_AT_ONCE = 8  # events whose keys are derived in the time in which one event is checked

@@ -86,6 +86,16 @@ def examine(store: Store, span: Span, macs: MacKeys | None) -> Found:
     return Found(event - 1, missing, broken)
 
 
+def joined(parts: Sequence[Found]) -> Found:
+    """What was found in spans that follow each other, up to the first that is broken."""
+    missing: list[tuple[int, int]] = []
+    for part in parts:
+        missing += part.missing
+        if part.broken is not None:
+            return Found(part.good, missing, part.broken)
+    return Found(parts[-1].good, missing)
+
+
 def taken_up_to(number: int, holes: Sequence[tuple[int, int]], stones: Sequence[Tombstone]) -> int:
     """How many events of a unit a centre has taken up to `number`: all, without those in `holes`,
     and of those that tombstones replace as many as these say. What was removed from its tables

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from sabot.centre.alarms import CHAIN, Alarm
 from sabot.centre.checkers import Checkers, spans_of
-from sabot.centre.checking import Found, Span, holes_of, stones_of, taken_up_to, without
+from sabot.centre.checking import Found, Span, holes_of, joined, stones_of, taken_up_to, without
 from sabot.centre.holes import UnnamedHoles, removed
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey, public_of
@@ -21,8 +21,8 @@ from sabot.log.store import Store
 from sabot.receipts.receipt import CHAIN as CHAIN_CHECKED
 from sabot.receipts.receipt import NUMBERS, Receipt, ReceiptUnusable, make
 
-_AT_ONCE = 1_000_000
-"""Events that are checked in one look, if there are so many: then receipts come soon."""
+_AT_ONCE = 1 << 17
+"""Events that are checked in one look, if there are so many: so what is done is signed soon."""
 _UNITS = (
     "SELECT u.unit, u.newest, u.mac, r.number, r.receipt, sabot.now_unix_ms() FROM units AS u"
     " LEFT JOIN LATERAL (SELECT number, receipt FROM receipts WHERE unit = u.id"
@@ -85,19 +85,20 @@ class Notary:
         `is_behind` then says whether there is more to do at once."""
         work = self._some_of([each for each in self._new() if not self._is_broken(each)])
         parts = [spans_of(each.span) for each in work]
-        right = iter(self._checkers.continue_all([span for some in parts for span in some]))
-        odd, signed = [], 0
+        found = self._found([span for some in parts for span in some])
+        signed = 0
         for each, some in zip(work, parts, strict=True):
-            outcomes = [next(right) for _ in some]
-            if all(outcomes):
-                signed += self._sign(each, Found(each.span.last))
-            else:
-                odd.append(each)
-        for each, found in zip(odd, self._checkers.examine([o.span for o in odd]), strict=True):
-            signed += self._sign(each, found)
+            signed += self._sign(each, joined([found[span] for span in some]))
         for alarm in self._holes.alarms():
             self._raise(alarm)
         return signed
+
+    def _found(self, spans: Sequence[Span]) -> dict[Span, Found]:
+        """What is found in each span; those that simply continue need no closer look."""
+        outcomes = zip(spans, self._checkers.continue_all(spans), strict=True)
+        right = {span: Found(span.last) for span, continues in outcomes if continues}
+        odd = [span for span in spans if span not in right]
+        return right | dict(zip(odd, self._checkers.examine(odd), strict=True))
 
     def _new(self) -> list[_Work]:
         """The units with something new, as they are at one moment."""
