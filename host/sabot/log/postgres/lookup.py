@@ -13,7 +13,7 @@ from sabot.log.postgres import queries
 from sabot.log.postgres.sessions import PostgresConnection
 
 _BEGIN = "betting_open"
-_NEAR = 5000  # events: in these there is nearly always a round
+_NEAR = 500  # events: in these there is nearly always a round
 
 _Found = tuple[int, int, int]
 """Number, shoe and round of an event."""
