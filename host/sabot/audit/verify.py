@@ -180,6 +180,9 @@ def _of_desk(store: Store, options: VerifyOptions, summary: Summary) -> Iterator
     with store.reading() as connection:
         if desk_checks.exists(connection):
             desk_checks.check(connection, options.keys, found)
+            if not connection.reads_secrets():
+                detail = "this role may not read users, sessions and the secret: not checked"
+                summary.notes.append(Note(UNIT, 0, "unread", detail))
         elif options.keys is not None and options.keys.chains(UNIT):
             detail = "the key file has a key of a desk, but the log has no desk"
             summary.notes.append(Note(UNIT, 0, "no_desk", detail))

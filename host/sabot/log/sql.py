@@ -38,6 +38,11 @@ class Connection(Protocol):
         """Whether the log has this table: one of an older version may not have it."""
         raise NotImplementedError
 
+    def reads_secrets(self) -> bool:
+        """Whether this program may read all of the log: a role of PostgreSQL may be kept from the
+        users' hashes, from sessions, and from the secret of the desk."""
+        raise NotImplementedError
+
     def bounded(self, column: str, kind: str, most: int = 8) -> str:
         """The SQL of a column's value; of NULL if it is not of `kind` ("blob", "integer" or
         "text"), or longer than `most` bytes or characters. A person with a file can put anything

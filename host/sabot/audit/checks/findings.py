@@ -70,7 +70,8 @@ class Note:
     Kinds: `removed` (records that a tombstone replaces), `clock` (a host set the clock back by more
     than two minutes or ahead by more than a year, or did not set it before rounds were dealt),
     `no_desk` (the keys have one of a desk, which the log does not have: it was removed, or is that
-    of another log),
+    of another log), `unread` (what the desk keeps secret may not be read by this role, and was not
+    checked),
     `elsewhere` (findings outside the requested shoe of cards), `receipted` (events that a receipt
     counts, and that the operator removed since), `receipts` (those that one side has and the other
     does not), `other_units` (receipts of units that this site does not have).

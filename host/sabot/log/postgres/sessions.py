@@ -71,6 +71,11 @@ class PostgresConnection:
         found = self.execute("SELECT 1 WHERE to_regclass(?) IS NOT NULL", (f"{_SCHEMA}.{name}",))
         return found.fetchone() is not None
 
+    def reads_secrets(self) -> bool:
+        """Whether the role may read what the desk keeps secret."""
+        query = "SELECT has_column_privilege('desk_key', 'secret', 'SELECT')"
+        return bool((self.execute(query).fetchone() or (False,))[0])
+
     def bounded(self, column: str, kind: str, most: int = 8) -> str:
         """As in sabot.log.sql. The columns have their types."""
         length = {"blob": "octet_length", "text": "length"}.get(kind)

@@ -43,6 +43,9 @@ class LogConnection(sqlite3.Connection):
         query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
         return self.execute(query, (name,)).fetchone() is not None
 
+    def reads_secrets(self) -> bool:
+        return True
+
     def bounded(self, column: str, kind: str, most: int = 8) -> str:
         fits = "" if kind == "integer" else f" AND length({column}) <= {most}"
         return f"CASE WHEN typeof({column}) = '{kind}'{fits} THEN {column} END"
