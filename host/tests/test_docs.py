@@ -6,6 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +15,7 @@ import pytest
 
 from host.tests.support import example_log
 from host.tests.support.pages import DOCS, ROOT, agrees, follow, steps_of, text_of
+from host.tests.support.postgres import Server
 from sabot import errors
 from sabot.cli.key_files import ENVIRONMENT
 from sabot.log.store import Filter, open_store
@@ -27,6 +30,9 @@ _WITH_COMMANDS = [page for page in _PAGES if steps_of(page)]
 _MALTA = {"TZ": "Europe/Malta"}
 _LATER = {"architecture.md", "adding.md", "decisions", "json.md", "library.md"}
 _TYPED = {"docs/screens.md": "a password of a test\n"}
+_WITH_LOGS = {"docs/running-house.md": "house", "docs/running-group.md": "centre"}
+"""Pages that need a PostgreSQL server, with the name of the empty database in it."""
+_ROLES = ("logger1", "screens", "officer", "macau", "signer", "auditor")
 _GIVEN = {"docs/surveillance.md": _MALTA, "docs/laboratory.md": _MALTA}
 
 
@@ -35,11 +41,36 @@ def _copy_example(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("page", _WITH_COMMANDS)
-def test_the_commands_print_what_the_page_shows(tmp_path: Path, page: str) -> None:
+def test_the_commands_print_what_the_page_shows(
+    tmp_path: Path, page: str, request: pytest.FixtureRequest
+) -> None:
     if page != "README.md":  # the README begins in an empty folder
         _copy_example(tmp_path)
     given = {"XDG_RUNTIME_DIR": str(tmp_path), ENVIRONMENT: "a passphrase of a test"}
-    follow(page, tmp_path, given | _GIVEN.get(page, {}), _TYPED.get(page, ""))
+    given |= _GIVEN.get(page, {})
+    if (name := _WITH_LOGS.get(page)) is None:
+        follow(page, tmp_path, given, _TYPED.get(page, ""))
+        return
+    server: Server = request.getfixturevalue("postgres")
+    with _own_database(server, name):
+        follow(page, tmp_path, given | {"PGHOST": str(server.folder)})
+
+
+@contextmanager
+def _own_database(server: Server, name: str) -> Iterator[None]:
+    """An empty database with an owner, and the roles of the pages."""
+    with server.connect() as session:
+        session.execute("CREATE ROLE sabot LOGIN SUPERUSER")
+        session.execute(f"CREATE DATABASE {name} OWNER sabot")
+        for role in _ROLES:
+            session.execute(f"CREATE ROLE {role} LOGIN")
+    try:
+        yield
+    finally:
+        server.drop_database(name)
+        with server.connect() as session:
+            for role in (*_ROLES, "sabot"):
+                session.execute(f"DROP ROLE {role}")
 
 
 def test_the_readme_and_four_people_have_commands() -> None:

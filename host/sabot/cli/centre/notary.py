@@ -21,7 +21,7 @@ from sabot.cli.measured import Metrics, measured
 from sabot.cli.view import console, problems, progress
 from sabot.errors import FINDINGS, DatabaseLocked, DiskFull, Interrupted, NoDatabaseServer
 from sabot.keys.chain_keys import Keys
-from sabot.keys.signing import PrivateKey
+from sabot.keys.signing import PrivateKey, fingerprint, public_of
 from sabot.log.place import Address
 from sabot.log.store import open_store
 from sabot.metrics.forward_metrics import NotaryMetrics
@@ -60,6 +60,8 @@ def notary(
         if once:
             _look_once(db, private, known, shown, stopping.is_set)
         else:
+            signer = fingerprint(public_of(private))
+            console.print(plain(f"{db}: signing with {signer}"), soft_wrap=True)
             with open_store(db) as store, measured(metrics, LogMetrics(store), shown.figures):
                 if metrics is not None:
                     shown.figures.receipts.know(store)
