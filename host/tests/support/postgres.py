@@ -60,7 +60,7 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
         self._lock = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self._settings = _SETTINGS | dict(settings or {})
+        self.settings = _SETTINGS | dict(settings or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._user = _user_of_server()
         self.programs = _programs_for(self._user, self.folder)
@@ -86,7 +86,7 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
-        settings = self._settings | {"unix_socket_directories": str(self.folder)}
+        settings = self.settings | {"unix_socket_directories": str(self.folder)}
         arguments = [text for each in settings.items() for text in ("-c", "=".join(each))]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
