@@ -55,6 +55,8 @@ def since_of(value: object) -> int:
     """A time, as UTC milliseconds."""
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise Fault("must be a time with its offset, as 2026-11-21T20:00:00Z; correct it")
+    if value > datetime.now(UTC):
+        raise Fault("lies in the future; name a time that has come")
     return int(value.astimezone(UTC).timestamp() * 1000)
 
 

@@ -158,8 +158,11 @@ class Delivery:
                 if str(error) != self._problem:
                     self._problem = str(error)
                     self._report(f"{error}; trying again")
+                self._note_failing(str(error))
             else:
-                self._problem = ""
+                if self._problem:
+                    self._problem = ""
+                    self._change(failing_since_s=None, why="")
                 return True
             if once or self._stopping.wait(_OWN_PAUSE_S):
                 return False
@@ -236,12 +239,12 @@ class Delivery:
         before = self.state
         if outcome.result is not Result.GONE and outcome.why != before.why:
             self._report(f"{message.id} is not delivered: {outcome.why}; trying again")
-        since_s = before.failing_since_s
-        self._change(
-            failures=before.failures + 1,
-            why=outcome.why,
-            failing_since_s=time.time() if since_s is None else since_s,
-        )
+        self._change(failures=before.failures + 1)
+        self._note_failing(outcome.why)
+
+    def _note_failing(self, why: str) -> None:
+        since_s = self.state.failing_since_s
+        self._change(why=why, failing_since_s=time.time() if since_s is None else since_s)
 
     def _note(self, plan: Plan) -> None:
         self._change(waiting_units=plan.waiting_units, refused_units=plan.refused_units)

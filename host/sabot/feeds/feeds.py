@@ -133,7 +133,8 @@ class Feeds:
                 return False
             self._stopping.wait(_LOOK_S)
         self._producer.close()
-        return not any(each.state.stopped for each in self.deliveries)
+        is_stopped = any(each.state.stopped for each in self.deliveries)
+        return self._producer.is_well and not is_stopped
 
     @staticmethod
     def _is_over(delivery: Delivery) -> bool:

@@ -53,6 +53,11 @@ class Producer:
             pause_s = 0.0 if self.look() else _POLL_S
         self._follower.close()
 
+    @property
+    def is_well(self) -> bool:
+        """Whether the last look succeeded, and all units are fed."""
+        return not self._problem and not self._stopped
+
     def close(self) -> None:
         """Close the log."""
         self._follower.close()

@@ -24,6 +24,8 @@ from sabot.log.found import LARGEST
 
 PAGE = 200
 """Rounds in one answer: about 120 KB."""
+_MOST_EVENTS = 20_000
+"""Events that are looked through for one answer: a feed may have the rounds of few of them."""
 _AT_ONCE = 2
 _BEARER = "bearer "
 
@@ -62,19 +64,26 @@ class _Rounds:
             )
         except SabotError:
             return _problem(503, "the log cannot be read now; try again", {"retry-after": "30"})
+        page, next_after = found
         headers = {}
-        if len(found) == PAGE:
-            query = urlencode({"unit": unit, "after": _number(found[-1])})
+        if next_after is not None:
+            query = urlencode({"unit": unit, "after": next_after})
             headers["link"] = f'</feeds/{feed.name}/rounds?{query}>; rel="next"'
-        body = b"[" + b",".join(each.body for each in found) + b"]"
+        body = b"[" + b",".join(each.body for each in page) + b"]"
         return Response(body, media_type=BATCH_TYPE, headers=headers)
 
-    def _found(self, feed: Feed, unit: str, after: int) -> list[Message]:
-        """One page. A round that ended up to event `after` and was shown later has come by now."""
+    def _found(self, feed: Feed, unit: str, after: int) -> tuple[list[Message], int | None]:
+        """One page, and after which event the next one begins; None if there is nothing more yet. A
+        round that ended up to event `after` and was shown later has come by now."""
         context = self._context
-        made = messages_between(context, unit, Position(after, END), LARGEST, with_incidents=False)
+        newest = context.store.last_number(unit)
+        last = min(after + _MOST_EVENTS, newest)
+        made = messages_between(context, unit, Position(after, END), last, with_incidents=False)
         wanted = (each for each in made if each.what == ROUNDS and feed.wants(each))
-        return [*islice(wanted, PAGE)]
+        page = [*islice(wanted, PAGE)]
+        if len(page) == PAGE:
+            return page, _number(page[-1])
+        return page, last if last < newest else None
 
 
 def _number(message: Message) -> int:

@@ -59,7 +59,7 @@ token = "token"
 what = ["rounds"]
 units = ["SHOE-7", "SHOE-8"]
 tables = ["T 1"]
-since = 2026-11-21T20:00:00+01:00
+since = 2024-11-21T20:00:00+01:00
 ca = "ca.pem"
 [[feed]]
 name = "bus"
@@ -80,7 +80,7 @@ listen = "127.0.0.1:99"
     crm, bus, lamps = config.feeds
     assert (crm.name, crm.kind, crm.what) == ("crm", "webhook", {"rounds"})
     assert crm.units == {"SHOE-7", "SHOE-8"} and crm.tables == {"T 1"}
-    assert crm.since_unix_ms == 1_795_287_600_000
+    assert crm.since_unix_ms == 1_732_215_600_000
     assert crm.secrets == (b"\0" * 30,) and crm.token == _TOKEN and crm.ca == folder / "ca.pem"
     assert (bus.prefix, bus.user, bus.password) == ("house.one", "u", "pass word")
     assert bus.what == {"rounds", "shoes", "incidents"} and bus.units is None
@@ -108,6 +108,7 @@ listen = "127.0.0.1:99"
         (("secret =", "units = 'A'\nsecret ="), "feed crm, units: must be a list"),
         (("secret =", "since = 2026-11-21\nsecret ="), "feed crm, since: must be a time"),
         (("secret =", "since = 2026-11-21T20:00:00\nsecret ="), "feed crm, since: must be a time"),
+        (("secret =", "since = 2999-11-21T20:00:00Z\nsecret ="), "since: lies in the future"),
         (("secret =", "topic = 'x'\nsecret ="), "feed crm, topic: is not known"),
         (("secret =", "scret = 'x'\nsecret ="), "feed crm, scret: is not known; did you mean sec"),
         (("secret =", "token = 'token'\nsecret ="), "pull: a feed has a token"),

@@ -14,11 +14,14 @@ import pytest
 from host.tests.feeds.test_unit_messages import all_messages
 from host.tests.support.brokers import MqttBroker, NatsServer, until
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
+from host.tests.support.postgres import Database
 from host.tests.support.webhook_receiver import SECRET, Got, Handler, Receiver, hang, receiving
-from sabot.feeds import plan
+from sabot.errors import DiskFull
+from sabot.feeds import delivery, plan, producer
 from sabot.feeds.config import Config, Feed
 from sabot.feeds.feeds import Feeds
-from sabot.feeds.message import WHAT, Message
+from sabot.feeds.message import WHAT, Message, Position
+from sabot.feeds.outbox import Outbox
 from sabot.feeds.senders import webhook
 from sabot.log.store import Store
 
@@ -277,7 +280,7 @@ def test_a_log_with_another_history_is_not_fed_and_named(
             other.append("SHOE-2", stored(records))
             before = len(receiver.taken)
             feeds = Feeds(other, config, said.append)
-            feeds.deliver_all()
+            assert not feeds.deliver_all()
             feeds.stop()
     assert {got.id.partition("/")[0] for got in receiver.taken[before:]} == {"SHOE-2"}
     (line,) = said
@@ -297,6 +300,73 @@ def test_a_log_that_is_away_for_a_while_is_said_once_and_followed_again(
         store.append("SHOE-1", stored(records[400:]))
         until(lambda: _by_unit(receiver.ids) == _wanted(store))
     assert len(said) == 1 and "trying again" in said[0]
+
+
+@pytest.mark.slow
+def test_a_log_in_postgresql_is_fed_as_one_in_a_file(
+    tmp_path: Path, database: Database, records: Sequence[bytes], rng: random.Random
+) -> None:
+    with new_log(tmp_path / "log") as in_file, new_log(database.place()) as store:
+        for unit in _UNITS:
+            store.append(unit, stored(records[:400]))
+            in_file.append(unit, stored(records))
+        time.sleep(0.01)
+        since = time.time_ns() // 1_000_000
+        with receiving() as receiver, receiving() as later:
+            config = _config(tmp_path, _to(receiver), _to(later, name="later", since_unix_ms=since))
+            made = [each for unit in _UNITS for each in all_messages(in_file, unit)]
+            new = sum(each.position.event > 400 for each in made)
+            with Feeds(store, config):
+                _grow(store, records, rng)
+                until(lambda: _by_unit(receiver.ids) == _wanted(in_file))
+                until(lambda: len(later.ids) == new)
+        sent = {got.id: got.body for got in receiver.got}
+        assert sent == {each.id: each.body for each in made}
+
+
+def test_a_full_disk_of_the_outbox_sends_nothing_that_it_cannot_note(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_full = True
+    advance = Outbox.advance
+
+    def full(outbox: Outbox, feed: str, cursors: dict[str, Position]) -> None:
+        if is_full:
+            raise DiskFull("feeds.sqlite: the disk is full")
+        advance(outbox, feed, cursors)
+
+    monkeypatch.setattr(Outbox, "advance", full)
+    monkeypatch.setattr(delivery, "_OWN_PAUSE_S", 0.02)
+    said: list[str] = []
+    with receiving() as receiver, Feeds(store, _config(tmp_path, _to(receiver)), said.append) as it:
+        until(lambda: said)
+        time.sleep(0.3)
+        assert len(receiver.got) <= webhook.WebhookSender.width
+        assert "disk is full" in it.deliveries[0].state.why
+        is_full = False
+        until(lambda: _by_unit(receiver.ids) == _wanted(store))
+        until(lambda: it.deliveries[0].state.failing_since_s is None)
+    assert len([line for line in said if "disk is full" in line]) == 1
+
+
+def test_what_all_feeds_have_leaves_the_outbox(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(producer, "_TRIM_EVERY", 1)
+    with receiving() as receiver, receiving() as other:
+        feeds = _to(receiver), _to(other, name="other", units=frozenset({"SHOE-1"}))
+        with Feeds(store, _config(tmp_path, *feeds)) as running:
+            until(lambda: _by_unit(receiver.ids) == _wanted(store))
+            store.append("SHOE-1", stored(FirmwareLog().deal_shoe(shuffled_names(5)).records))
+            store.append("SHOE-2", stored(FirmwareLog().deal_shoe(shuffled_names(5)).records))
+            until(lambda: _by_unit(receiver.ids) == _wanted(store))
+
+            def left() -> int:
+                return sum(
+                    len(running._outbox.after(unit, Position(0, 0), 10**6)) for unit in _UNITS
+                )
+
+            until(lambda: left() <= 2 * len(_UNITS))
 
 
 @pytest.mark.slow
