@@ -1,6 +1,7 @@
 """Follows the log, and puts the messages of what is new into the outbox."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 
 from sabot.errors import SabotError
@@ -11,6 +12,7 @@ from sabot.log.follow import RawRecord
 from sabot.text import printable
 
 _POLL_S = 0.2
+_LOOK_S = 0.5  # what was made is put after so long
 _MOST_RECORDS = 5000  # in one transaction of the outbox
 _TRIM_EVERY = 150  # looks: half a minute
 
@@ -50,7 +52,7 @@ class Producer:
         """Follow until `stopping` is set."""
         pause_s = 0.0
         while not stopping.wait(pause_s):
-            pause_s = 0.0 if self.look() else _POLL_S
+            pause_s = 0.0 if self.look(stopping.is_set) else _POLL_S
         self._follower.close()
 
     @property
@@ -62,10 +64,11 @@ class Producer:
         """Close the log."""
         self._follower.close()
 
-    def look(self) -> bool:
-        """Look once at what is new. Return whether there is more to do at once."""
+    def look(self, stopped: Callable[[], bool] = lambda: False) -> bool:
+        """Look once at what is new, some of it if that is much. Return whether there is more to do
+        at once."""
         try:
-            more = self._look()
+            more = self._look(stopped)
             self._looks += 1
             if self._looks % _TRIM_EVERY == 0:
                 self._outbox.trim({unit: self._needed_from(unit) for unit in self._spans or ()})
@@ -82,15 +85,15 @@ class Producer:
         self._problem = ""
         return more
 
-    def _look(self) -> bool:
+    def _look(self, stopped: Callable[[], bool]) -> bool:
         if self._spans is None:
             self._spans = self._outbox.spans()
         self._due.update(self._follower.poll())
         made: list[Message] = []
         spans: dict[str, Span] = {}
-        taken = 0
+        taken, end_s = 0, time.monotonic() + _LOOK_S
         for unit in [*self._due]:
-            if taken >= _MOST_RECORDS:
+            if taken >= _MOST_RECORDS or time.monotonic() > end_s or stopped():
                 break
             taken += self._take(unit, self._due[unit], _MOST_RECORDS - taken, made, spans)
         if spans:
