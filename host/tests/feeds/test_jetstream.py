@@ -7,6 +7,7 @@ import pytest
 
 from host.tests.feeds.conftest import made
 from host.tests.support.brokers import NatsServer
+from host.tests.support.certificates import Authority
 from sabot.feeds.config import Feed
 from sabot.feeds.message import WHAT
 from sabot.feeds.senders.jetstream import JetStreamSender
@@ -91,5 +92,22 @@ def test_a_password_is_given_and_a_wrong_one_is_in_no_message(tmp_path: Path) ->
         (outcome,) = sender.deliver([made("SHOE-7", 1)])
         assert "stream" in outcome.why
         sender.close()
+    finally:
+        server.kill()
+
+
+def test_the_servers_certificate_is_checked(tmp_path: Path) -> None:
+    house = Authority("house")
+    ca, stranger = house.write(tmp_path / "ca.pem"), Authority("other").write(tmp_path / "other")
+    pem = house.certify("127.0.0.1", tmp_path / "server.pem")
+    server = NatsServer(tmp_path / "store")
+    server.start("--tls", "--tlscert", str(pem), "--tlskey", str(pem))
+    try:
+        address = server.address.replace("nats:", "tls:")
+        for trusted, said in ((ca, "stream"), (stranger, "certificate is not good")):
+            sender = JetStreamSender(_feed(server, address=address, ca=trusted))
+            (outcome,) = sender.deliver([made("SHOE-7", 1)])
+            sender.close()
+            assert outcome.result is Result.FAILED and said in outcome.why
     finally:
         server.kill()

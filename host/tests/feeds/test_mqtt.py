@@ -1,12 +1,15 @@
 """Messages at a real MQTT 5 broker: its PUBACK is what counts as delivered."""
 
 import dataclasses
+import ssl
 from pathlib import Path
 
 import pytest
 
 from host.tests.feeds.conftest import made
 from host.tests.support.brokers import MqttBroker, until
+from host.tests.support.certificates import Authority
+from host.tests.support.webhook_receiver import receiving
 from sabot.feeds.config import Feed
 from sabot.feeds.message import WHAT
 from sabot.feeds.senders.mqtt import MqttSender
@@ -77,3 +80,16 @@ def test_a_wrong_password_is_refused_and_in_no_message(tmp_path: Path) -> None:
         right.close()
     finally:
         broker.kill()
+
+
+def test_a_broker_whose_certificate_is_not_good_gets_nothing(tmp_path: Path) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(Authority("other").certify("127.0.0.1", tmp_path / "server.pem"))
+    ca = Authority("house").write(tmp_path / "ca.pem")
+    with receiving(tls=tls) as there:  # whatever speaks TLS
+        feed = Feed("m", "mqtt", f"mqtts://127.0.0.1:{there.port}", frozenset(WHAT), None, None,
+                    None, ca=ca)  # fmt: skip
+        sender = MqttSender(feed)
+        (outcome,) = sender.deliver([made("SHOE-7", 1)])
+        sender.close()
+    assert outcome.result is Result.FAILED and "certificate is not good" in outcome.why
