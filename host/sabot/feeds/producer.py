@@ -82,7 +82,9 @@ class Producer:
                 self._problem = problem
                 self._report(f"{problem}; trying again")
             return False
-        self._problem = ""
+        if self._problem:
+            self._problem = ""
+            self._report("the log is followed again")
         return more
 
     def _look(self, stopped: Callable[[], bool]) -> bool:
