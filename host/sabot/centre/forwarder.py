@@ -28,7 +28,7 @@ _RECEIPTS_AT_END_S = 0.5
 LAST_RECEIPTS_S = 30.0
 """How long `once` waits for the receipts of what it has sent."""
 _GIVE_UP_S = 60.0
-"""How long `once` goes on without a connection, if it had one."""
+"""How long `once` goes on trying, if it had a connection."""
 
 Connect = Callable[[], AbstractContextManager[Centre]]
 
@@ -65,19 +65,22 @@ class Forwarder:
         self._back_off = back_off or BackOff()
         self.state = State(notaries)
         self._wanted: dict[str, int] | None = None
-        self._connected_s: float | None = None
-        """When there was a connection last; None if there never was."""
+        self._went_on_s = clocks.now_s()
+        """When something went on last."""
+        self._was_connected = False
         self._lost = False
 
     def run(self) -> None:
         """Forward. Raises DatabaseUnusable if the site's log is no more, or the centre takes no
-        connection of this site from the first on; with `once`, NoDatabaseServer without a centre.
+        connection of this site from the first on; with `once`, NoDatabaseServer if there is no
+        centre, or nothing goes on for a minute.
         """
         while not self._stopping.is_set():
             connecting = True
             try:
                 with self._connect() as centre:
                     connecting = False
+                    self._was_connected = True
                     if self._go_on(centre):
                         return
             except SiteTrouble as trouble:
@@ -87,8 +90,8 @@ class Forwarder:
             except SabotError as error:
                 self._watcher.connected(False)
                 # What a link without TLS makes of a message is no word of the centre's.
-                for_good = connecting and _for_good(error)
-                if self._connected_s is None and (self._once or for_good):
+                at_first = connecting and not self._was_connected
+                if at_first and (self._once or _for_good(error)):
                     raise
                 self._note_lost(error)
             self._clocks.wait(self._stopping, self._back_off.next_s())
@@ -117,7 +120,7 @@ class Forwarder:
         end_s: float | None = None
         while not self._stopping.is_set():
             sent = session.step()
-            self._connected_s = now_s = self._clocks.now_s()
+            self._went_on_s = now_s = self._clocks.now_s()
             self._back_off.worked()
             if now_s >= receipts_at_s:
                 session.fetch_receipts()
@@ -146,10 +149,8 @@ class Forwarder:
     def _note_lost(self, error: SabotError) -> None:
         """Say once that there is no way on; with `once`, give up after a while."""
         self.state.size.failed()
-        if self._once:
-            now_s = self._clocks.now_s()
-            if self._connected_s is None or now_s - self._connected_s > _GIVE_UP_S:
-                raise error
+        if self._once and self._clocks.now_s() - self._went_on_s > _GIVE_UP_S:
+            raise NoDatabaseServer(f"{error}; given up after {_GIVE_UP_S:.0f} s")
         if not self._lost:
             self._lost = True
             self._watcher.said(f"{error}; trying again")
