@@ -72,6 +72,7 @@ class Delivery:
         """Read by other threads too, one unit at a time."""
         self._problem = ""
         self._stopping = threading.Event()
+        self._sender: Sender | None = None
 
     # ---- from any thread
 
@@ -87,6 +88,11 @@ class Delivery:
         """Stop after the messages that are being sent."""
         self._stopping.set()
         self._woken.set()
+
+    def cancel(self) -> None:
+        """After `stop`: do not wait for what is being sent. It is sent again at the next start."""
+        if (sender := self._sender) is not None:
+            sender.cancel()
 
     @property
     def state(self) -> State:
@@ -111,7 +117,7 @@ class Delivery:
     def run(self) -> None:
         """Deliver until `stop`. A fault ends this feed alone."""
         try:
-            sender = self._make_sender()
+            self._sender = sender = self._make_sender()
         except SabotError as error:
             self._end(str(error))
             return
@@ -216,6 +222,8 @@ class Delivery:
         if delivered:
             self._note_delivered(delivered)
         for message, outcome in failed:
+            if self._stopping.is_set() and outcome.result is Result.FAILED:
+                continue
             self._note_failed(message, outcome)
             if outcome.result is Result.REFUSED:
                 plan.refused(message, now_s, outcome.wait_s)

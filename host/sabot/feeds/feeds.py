@@ -20,6 +20,7 @@ from sabot.log.store import Store
 _LIBRARY = {"nats": "nats", "mqtt": "paho"}
 """By kind: the module that it needs, which `sabot[feeds]` installs."""
 _GIVEN_UP_S = 30.0
+_GRACE_S = 2.0
 _LOOK_S = 0.1
 
 
@@ -100,14 +101,22 @@ class Feeds:
             each.start()
 
     def stop(self) -> None:
-        """Stop: messages that are being sent are waited for, and what was acknowledged is kept."""
+        """Stop: messages that are being sent are waited for a moment, and what was acknowledged is
+        kept."""
         self._stopping.set()
         for delivery in self.deliveries:
             delivery.stop()
-        for thread in self._threads:
-            thread.join()
+        self._join(_GRACE_S)
+        for delivery in self.deliveries:
+            delivery.cancel()
+        self._join(_GRACE_S)  # one that still waits for a connection ends with the program
         self._follower.close()
         self._outbox.close()
+
+    def _join(self, within_s: float) -> None:
+        end_s = time.monotonic() + within_s
+        for thread in self._threads:
+            thread.join(max(0.0, end_s - time.monotonic()))
 
     def __enter__(self) -> "Feeds":
         self.start()

@@ -5,6 +5,7 @@ import json
 import random
 import signal
 import subprocess
+import time
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,8 @@ from host.tests.feeds.test_feeds import _by_unit, _wanted
 from host.tests.support.brokers import free_port, until
 from host.tests.support.commands import SABOT, environment
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
-from host.tests.support.webhook_receiver import SECRET, Receiver, receiving
+from host.tests.support.terminal import ended_by_ctrl_c, shown
+from host.tests.support.webhook_receiver import SECRET, Receiver, hang, receiving
 
 pytestmark = pytest.mark.slow
 
@@ -120,6 +122,31 @@ def test_it_runs_until_ctrl_c_serves_metrics_and_missing_rounds_and_shows_no_sec
     assert said.splitlines()[-1].startswith("log.sqlite: what receivers acknowledged is noted")
     for secret in (_TOKEN, SECRET.decode(), base64.b64encode(SECRET).decode()):
         assert secret not in said + metrics
+
+
+def test_ctrl_c_in_a_run_that_would_end_is_130(folder: Path) -> None:
+    with receiving(hang) as receiver:
+        _configure(folder, receiver)
+        started = _started(folder, "--once")
+        until(lambda: receiver.got)
+        begin_s = time.monotonic()
+        started.send_signal(signal.SIGINT)
+        _, said = started.communicate(timeout=60)
+        assert time.monotonic() - begin_s < 14, "it waits for no answer that does not come"
+    assert started.returncode == 130 and len(said.splitlines()) == 1
+    assert said.startswith("sabot: interrupted: log.sqlite: what receivers acknowledged")
+
+
+def test_on_a_terminal_it_shows_how_each_feed_does(folder: Path) -> None:
+    with receiving() as receiver, new_log(folder / "log.sqlite") as store:
+        _configure(folder, receiver)
+        count = sum(map(len, _wanted(store).values()))
+        command = ["bash", "-c", f"cd {folder} && exec {SABOT} feed --db log.sqlite"]
+        seen = f"crm: {count} messages delivered"
+        code, output = ended_by_ctrl_c(command, environment(), seen.encode())
+    assert code == 0 and "Traceback" not in output
+    assert not any(line.startswith("crm:") for line in shown(output)), "the bar is gone"
+    assert "what receivers acknowledged is noted" in shown(output)[-1]
 
 
 def test_a_wrong_configuration_is_refused_whole(folder: Path) -> None:

@@ -14,7 +14,7 @@ from sabot.cli.interrupted import left_by
 from sabot.cli.log import ctrl_c_and_term
 from sabot.cli.measured import Metrics, measured
 from sabot.cli.view import problems, progress
-from sabot.errors import FINDINGS
+from sabot.errors import FINDINGS, Interrupted
 from sabot.feeds import config
 from sabot.feeds.config import Config
 from sabot.feeds.delivery import Delivery, State
@@ -58,6 +58,8 @@ def feed(
                     feeds.start()
                     _show(feeds)
         except KeyboardInterrupt:
+            if once:
+                raise Interrupted(f"interrupted: {db}: {left_by('feed')}") from None
             problems.print(plain(f"{db}: {left_by('feed')}"))
         finally:
             feeds.stop()

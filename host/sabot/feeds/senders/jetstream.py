@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Coroutine, Sequence
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from nats.js.errors import NoStreamResponseError
 from sabot.feeds.config import Feed
 from sabot.feeds.message import CONTENT_TYPE, Message
 from sabot.feeds.naming import token
-from sabot.feeds.senders.sending import DELIVERED, Outcome, Result
+from sabot.feeds.senders.sending import CANCELLED, DELIVERED, Outcome, Result, outcomes_of
 from sabot.feeds.senders.transport import tls_of, why_not_reached
 
 _WIDTH = 64
@@ -34,6 +35,7 @@ class JetStreamSender:
         self._client: Client | None = None
         self._stream: JetStreamContext | None = None
         self._closed = asyncio.Event()
+        self._running: Future[Any] | None = None
         self._loop = asyncio.new_event_loop()
         # It runs all the time: the server asks now and then whether the connection is alive.
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -41,7 +43,15 @@ class JetStreamSender:
 
     def deliver(self, messages: Sequence[Message]) -> Sequence[Outcome]:
         """As `Sender`."""
-        return self._run(self._deliver(messages))
+        try:
+            return self._run(self._deliver(messages))
+        except CancelledError:
+            return [CANCELLED] * len(messages)
+
+    def cancel(self) -> None:
+        """As `Sender`."""
+        if (running := self._running) is not None:
+            running.cancel()
 
     def close(self) -> None:
         """As `Sender`."""
@@ -55,7 +65,8 @@ class JetStreamSender:
         return f"{self._feed.prefix}.{message.what}.{token(message.unit)}"
 
     def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        self._running = running = asyncio.run_coroutine_threadsafe(work, self._loop)
+        return running.result()
 
     async def _deliver(self, messages: Sequence[Message]) -> Sequence[Outcome]:
         try:
@@ -65,16 +76,7 @@ class JetStreamSender:
             await self._disconnect()
             failed = Outcome(Result.FAILED, _why(error))
             return [failed] * len(messages)
-        tasks = [asyncio.create_task(self._publish(stream, each)) for each in messages]
-        closed = asyncio.create_task(self._closed.wait())
-        all_done = asyncio.gather(*tasks)
-        await asyncio.wait((all_done, closed), return_when=asyncio.FIRST_COMPLETED)
-        outcomes = [each.result() if each.done() else _LOST for each in tasks]
-        closed.cancel()
-        if not all_done.done():
-            all_done.cancel()
-            await asyncio.wait((all_done,))
-        return outcomes
+        return await outcomes_of([self._publish(stream, e) for e in messages], self._closed, _LOST)
 
     async def _publish(self, stream: JetStreamContext, message: Message) -> Outcome:
         headers = {"Nats-Msg-Id": message.id, "Content-Type": CONTENT_TYPE}

@@ -17,7 +17,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 from sabot.feeds.config import Feed
 from sabot.feeds.message import CONTENT_TYPE, Message
 from sabot.feeds.naming import token
-from sabot.feeds.senders.sending import DELIVERED, Outcome, Result
+from sabot.feeds.senders.sending import CANCELLED, DELIVERED, Outcome, Result
 from sabot.feeds.senders.transport import tls_of, why_not_reached
 
 _WIDTH = 16
@@ -61,6 +61,12 @@ class MqttSender:
             self.close()
         why = self._lost or f"no acknowledgement within {_WITHIN_S:.0f} s"
         return [each or Outcome(Result.FAILED, why) for each in outcomes]
+
+    def cancel(self) -> None:
+        """As `Sender`."""
+        with self._changed:
+            self._lost = CANCELLED.why
+            self._changed.notify_all()
 
     def close(self) -> None:
         """As `Sender`."""

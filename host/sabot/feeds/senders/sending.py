@@ -1,9 +1,10 @@
 """What a sender does for a feed: one try for each of some messages, and what came of it."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Protocol
+from typing import Any, Protocol
 
 from sabot.feeds.message import Message
 
@@ -33,6 +34,26 @@ class Outcome:
 
 
 DELIVERED = Outcome(Result.DELIVERED)
+CANCELLED = Outcome(Result.FAILED, "sabot feed ends")
+
+
+async def outcomes_of(
+    tries: Sequence[Coroutine[Any, Any, Outcome]], ended: asyncio.Event, lost: Outcome
+) -> list[Outcome]:
+    """What came of tries that are made at once; `lost` of those that have not ended when `ended` is
+    set."""
+    tasks = [asyncio.create_task(each) for each in tries]
+    waiting = asyncio.create_task(ended.wait())
+    pending = {*tasks}
+    while pending and not ended.is_set():
+        _, rest = await asyncio.wait({*pending, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        pending = {each for each in tasks if each in rest}
+    waiting.cancel()
+    for each in pending:
+        each.cancel()
+    if pending:
+        await asyncio.wait(pending)
+    return [lost if each in pending else each.result() for each in tasks]
 
 
 class Sender(Protocol):
@@ -44,6 +65,11 @@ class Sender(Protocol):
     def deliver(self, messages: Sequence[Message]) -> Sequence[Outcome]:
         """Try to send messages, each of another unit. Return what came of each, in this order,
         within a time that is bounded."""
+        ...
+
+    def cancel(self) -> None:
+        """End the tries that are under way, from another thread. What came of them is not known:
+        they count as failed."""
         ...
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ import secrets
 import ssl
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
@@ -22,7 +23,7 @@ import h11
 
 from sabot.feeds.config import Feed
 from sabot.feeds.message import CONTENT_TYPE, Message
-from sabot.feeds.senders.sending import DELIVERED, Outcome, Result
+from sabot.feeds.senders.sending import CANCELLED, DELIVERED, Outcome, Result, outcomes_of
 from sabot.feeds.senders.transport import tls_of, why_not_reached
 from sabot_firmware import VERSION
 
@@ -68,11 +69,18 @@ class WebhookSender:
         self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._keys, self._now_s = feed.secrets, now_s
         self._idle: list[_Connection] = []
+        self._cancelled = asyncio.Event()
         self._runner = asyncio.Runner()
+        self._runner.get_loop()
 
     def deliver(self, messages: Sequence[Message]) -> Sequence[Outcome]:
         """As `Sender`."""
         return self._runner.run(self._deliver(messages))
+
+    def cancel(self) -> None:
+        """As `Sender`."""
+        with suppress(RuntimeError):  # it is closed already
+            self._runner.get_loop().call_soon_threadsafe(self._cancelled.set)
 
     def close(self) -> None:
         """As `Sender`."""
@@ -81,7 +89,7 @@ class WebhookSender:
 
     async def _deliver(self, messages: Sequence[Message]) -> Sequence[Outcome]:
         await self._close_idle(time.monotonic() - _IDLE_S)
-        return await asyncio.gather(*map(self._try, messages))
+        return await outcomes_of([*map(self._try, messages)], self._cancelled, CANCELLED)
 
     async def _try(self, message: Message) -> Outcome:
         try:
