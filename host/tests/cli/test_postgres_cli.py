@@ -1,17 +1,21 @@
 """Each command that takes a log says the same of one in PostgreSQL as of the same in a file."""
 
 import random
+import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from host.tests.support import example_log, in_postgres
+from host.tests.support.chained import FIRST_KEY, ChainedLog
 from host.tests.support.commands import output_here
 from host.tests.support.families_log import evenings, keep_games
 from host.tests.support.helpers import stored
 from host.tests.support.postgres import Database, Server, new_log
+from sabot.keys import chain_keys, signing
 from sabot.log.store import open_store
 
 pytestmark = pytest.mark.slow
@@ -80,8 +84,57 @@ _COMMANDS = (
 def test_a_command_says_the_same_of_both(
     folder: Path, database: Database, command: tuple[str, ...]
 ) -> None:
-    place = str(database.place("keeper"))
+    place = str(database.place("reader"))
     of_file = output_here(folder, *command, "--db", _NAME)
     of_database = output_here(folder, *command, "--db", place)
     assert of_database.replace(place, _NAME) == of_file
     assert not of_file.endswith(("\n2", "\n15")), of_file  # wrong usage, a fault of sabot
+
+
+_OLD_MS = 100 * 86_400_000
+_KEEPING = (
+    ("retention", "--minimum-days", "30"),
+    ("prune", "--keep-days", "29", "--key", "operator.pem"),
+    ("prune", "--keep-days", "60", "--key", "operator.pem", "--dry-run"),
+    ("prune", "--keep-days", "60", "--key", "operator.pem", "--json"),
+    ("prune", "--keep-days", "60", "--key", "operator.pem"),
+    ("retention", "--json"),
+    ("rounds",),
+    ("units", "--json"),
+    ("incidents", "--json"),
+    ("rebuild",),
+    ("verify", "--operator", "operator.pub.pem", "--json"),
+    ("export", "--unit", "U1", "--shoe", "3", "--open", "--key", "operator.pem", "-o", "it.sabot"),
+    ("verify", "it.sabot"),
+)
+
+
+def test_a_log_is_kept_and_pruned_in_the_same_way(
+    tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old_ms = time.time_ns() // 1_000_000 - _OLD_MS
+    log = ChainedLog(unix_ms=old_ms).power_on().load_game().deal().wait(60_000).deal()
+    log.wait(95 * 86_400_000).deal()
+    with monkeypatch.context() as patch:  # as it was received then
+        patch.setattr(time, "time_ns", lambda: old_ms * 1_000_000)
+        with open_store(tmp_path / _NAME, create=True) as store:
+            store.append("U1", log.stored())
+            store.append("U2", log.stored())
+    signing.make_key_pair(tmp_path / "operator")
+    chain_keys.add(tmp_path / "sabot.keys", "U1", FIRST_KEY)
+    with new_log(postgres) as database:
+        in_postgres.put(tmp_path / _NAME, database)
+        place = str(database.place())
+        for command in _KEEPING:
+            at = () if "it.sabot" in command[1:2] else ("--db",)
+            both = [
+                output_here(tmp_path, *command, *at, *([each] if at else []))
+                for each in (_NAME, place)
+            ]
+            alike = [re.sub(r'"(removed|set)_unix_ms": \d+', r'"\1"', each) for each in both]
+            assert alike[1].replace(place, _NAME) == alike[0], command
+            assert not both[0].endswith(("\n2", "\n15")), both[0]
+        with open_store(database.place()) as store, open_store(tmp_path / _NAME) as file:
+            assert list(store.raw("U1")) == list(file.raw("U1"))
+            assert store.first_from("U1", 1) != 1
+            assert store.faults() == []
