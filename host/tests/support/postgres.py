@@ -110,7 +110,11 @@ class Server:
         """Kill it, and remove its folder."""
         self.kill()
         os.close(self._lock)
-        shutil.rmtree(self.folder)
+        deadline_s = time.monotonic() + _START_S
+        while self.folder.exists():  # its sessions may be ending, and removing files of their own
+            with suppress(OSError):
+                shutil.rmtree(self.folder)
+            assert time.monotonic() < deadline_s
 
     def run(self, program: str, *arguments: str) -> None:
         """Run one of PostgreSQL's own programs as the user of the server."""

@@ -10,7 +10,7 @@ import json
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -116,7 +116,7 @@ def _games(path: Path) -> Iterable[bytes]:
         return [document for (document,) in connection.execute("SELECT document FROM games")]
 
 
-def _storing(database: Database, rows: dict[str, Sequence[Row]]) -> Storing:
+def _storing(database: Database, rows: Mapping[str, Sequence[Row]]) -> Storing:
     size = "SELECT pg_database_size(current_database())"
     with PostgresStore(database.place("logger")) as store, database.connect("postgres") as session:
         (before,) = session.execute(size).fetchone() or (0,)
@@ -239,7 +239,8 @@ def _pruning(database: Database, rows: Sequence[Row]) -> Pruning:
             _seconds(lambda: store.prune_all([Removal("U", begin, end, b"stone")]))  # noqa: B023
             for begin, end in zip(begins, ends, strict=True)
         ]
-    return Pruning(*seconds, share)
+    dropped_s, replaced_s, deleted_s = seconds
+    return Pruning(dropped_s, replaced_s, deleted_s, share)
 
 
 def _seconds(call: Callable[[], object]) -> float:
