@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from sabot.centre.link import Centre
 from sabot.centre.pace import BackOff
-from sabot.centre.sending import Session, State
+from sabot.centre.sending import Session
 from sabot.centre.site_log import SiteLog, SiteTrouble
+from sabot.centre.state import State
 from sabot.centre.watcher import Watcher
 from sabot.errors import (
     DatabaseLocked,

@@ -7,70 +7,25 @@ Without TLS a link may change bytes. What is sent has a digest, and an answer th
 is asked for twice.
 """
 
-import hashlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from sabot.centre.alarms import NOT_SENT, OTHER_BYTES, Alarm
+from sabot.centre.beside import Beside
 from sabot.centre.link import Centre, Damaged, EndsBefore, OtherBytes, Refused
-from sabot.centre.pace import BatchSize
 from sabot.centre.receiving import checked, unlike
 from sabot.centre.site_log import SiteLog, is_record
 from sabot.centre.start import Head, start
+from sabot.centre.state import State, Unit
 from sabot.centre.watcher import Watcher
 from sabot.errors import DatabaseLocked, DatabaseUnusable, NoDatabaseServer
 from sabot.log.found import RawRecord
-from sabot.log.presence import Span
 
 _PRESENCE_EVERY_S = 60.0
 _REFUSED_AGAIN_S = 60.0
 """How soon to ask again for a unit that the centre does not take."""
 _TRIES = 3
 """After so many connections on which a batch of a unit was refused, it is not the link."""
-_MOST_SPANS = 1000  # in one call
-
-
-@dataclass(slots=True)
-class Unit:
-    """A unit while the connection lasts. Up to `number` the centre has all that it will get."""
-
-    number: int
-    mac: bytes
-    receipt: int
-    """The event up to which receipts were asked for."""
-    going: bool = True
-    """False once the two sides differ, or the centre refuses it."""
-    compared: bool = False
-    """Whether the centre has compared the record at `number` with the site's, byte for byte."""
-    told: int = -1
-    """The event of the last checkpoint that the centre got."""
-    not_sent: int = 0
-    """The last row that is no record, and was passed over."""
-
-
-@dataclass(slots=True)
-class State:
-    """What a forwarder keeps from one connection to the next: what it has done, never what the
-    centre has."""
-
-    notaries: Sequence[bytes]
-    size: BatchSize = field(default_factory=BatchSize)
-    alarms: set[Alarm] = field(default_factory=set)
-    differs: set[str] = field(default_factory=set)
-    """The units with an alarm: the two sides differ."""
-    refused: dict[str, str] = field(default_factory=dict)
-    """Why the centre does not take a unit."""
-    said: set[str] = field(default_factory=set)
-    """The refused units that were named to people."""
-    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """By unit an event, and how many events the site's log has up to it."""
-    games: set[bytes] = field(default_factory=set)
-    """SHA-256 of the game documents that were sent on this connection."""
-    failures: dict[str, int] = field(default_factory=dict)
-    """How often a batch of a unit was refused for a reason that may be the link's."""
-    spans: dict[str, int] = field(default_factory=dict)
-    """By unit the latest end of a span of presence that was sent."""
 
 
 class Session:
@@ -89,13 +44,13 @@ class Session:
         self._state = state
         self._watcher = watcher
         self._now_s = now_s
+        self._beside = Beside(log, centre, state)
         self._presence_at_s = 0.0
         self._refused_at_s = now_s() + _REFUSED_AGAIN_S
         self.units: dict[str, Unit] = {}
 
     def begin(self) -> None:
         """Ask the centre where its copies end, and compare."""
-        self._state.games.clear()
         self._state.refused.clear()
         self._log.look()
         units = sorted(self._log.newest)
@@ -121,14 +76,14 @@ class Session:
             here = self.units[unit]
             if here.going and newest > max(here.number, here.not_sent):
                 if not sent:
-                    self._send_games()
+                    self._beside.send_games()
                 sent = True
                 self._send(unit, here)
             self._watcher.backlog(unit, max(0, newest - self.units[unit].number))
-        self._send_checkpoints()
+        self._beside.send_checkpoints(self.units)
         if not sent and self._now_s() >= self._presence_at_s:
             self._presence_at_s = self._now_s() + _PRESENCE_EVERY_S
-            self._send_presence()
+            self._beside.send_presence(self.units)
         return sent
 
     def fetch_receipts(self) -> None:
@@ -274,47 +229,7 @@ class Session:
         self._raise(Alarm(unit, number, OTHER_BYTES, detail, record, mac))
         self.units[unit].going = False
 
-    # What goes beside the records.
-
-    def _send_games(self) -> None:
-        new = {hashlib.sha256(document).digest(): document for document in self._log.games()}
-        new = {sha256: new[sha256] for sha256 in new.keys() - self._state.games}
-        if new:
-            self._centre.keep_games(list(new.values()))
-            self._state.games |= new.keys()
-
-    def _send_checkpoints(self) -> None:
-        """Say of each unit that has gone on how far the log has it."""
-        known = []
-        for unit, here in self.units.items():
-            if here.going and here.mac and here.number not in (0, here.told):
-                if here.number <= self._log.newest.get(unit, 0):
-                    records = self._records_up_to(unit, here.number)
-                    known.append((unit, here.number, here.mac, records))
-                here.told = here.number
-        if known:
-            self._centre.checkpoints(known)
-
-    def _records_up_to(self, unit: str, number: int) -> int:
-        event, count = self._state.counts.get(unit, (0, 0))
-        if not 0 < event <= number:
-            count = self._log.records_up_to(unit, number)
-        else:
-            count += self._log.records_within(unit, event + 1, number)
-        self._state.counts[unit] = number, count
-        return count
-
-    def _send_presence(self) -> None:
-        spans: list[Span] = []
-        for unit, here in self.units.items():
-            sent_to = self._state.spans.get(unit, -1)
-            of_unit = self._log.presence(unit) if here.going else []
-            spans += [span for span in of_unit if span.end_unix_ms > sent_to]
-        for at in range(0, len(spans), _MOST_SPANS):
-            self._centre.keep_presence(spans[at : at + _MOST_SPANS])
-        for span in spans:
-            known = self._state.spans.get(span.unit, -1)
-            self._state.spans[span.unit] = max(known, span.end_unix_ms)
+    # Receipts.
 
     def _receive(self, unit: str, found: Sequence[tuple[int, bytes]]) -> None:
         """Keep the receipts of a unit that are right."""

@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from sabot.centre.alarms import (
 from sabot.centre.forwarder import Clocks, Forwarder
 from sabot.centre.link import Centre as Link
 from sabot.centre.postgres_centre import PostgresCentre
+from sabot.centre.start import Head
 from sabot.errors import NoDatabaseServer, NotThisSites, SidesDiffer
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import public_of
@@ -449,6 +451,74 @@ def test_connections_that_are_lost_at_any_call_lose_and_double_nothing(
         assert centre.stored(unit) == LOGS[unit].records
     assert centre.alarms() == [] and centre.ask("SELECT 1 FROM sabot.holes") == []
     assert len([line for line in noted.lines if "trying again" in line]) < lost
+
+
+class Lying:
+    """A connection whose answers are now and then others than the centre gave: a link without TLS
+    may change bytes in both directions."""
+
+    def __init__(self, centre: Link, rng: random.Random) -> None:
+        self._centre, self._rng = centre, rng
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """The method of that name, which lies four times of ten."""
+        method, rng = getattr(self._centre, name), self._rng
+
+        def call(*arguments: Any) -> Any:
+            result = method(*arguments)
+            if rng.random() < 0.6:
+                return result
+            if name == "heads":
+                return {unit: self._other_head(head) for unit, head in result.items()}
+            if name == "receipts_after":
+                return [
+                    (unit, number, data[:-8] + rng.randbytes(8)) for unit, number, data in result
+                ]
+            if name == "take":
+                return self._other_head(result)
+            return result
+
+        return call
+
+    def _other_head(self, head: Head) -> Head:
+        return self._rng.choice(
+            (
+                replace(head, mac=self._rng.randbytes(16)),
+                replace(head, number=max(0, head.number + self._rng.randint(-30, 30))),
+                replace(head, number=head.number + self._rng.randint(1000, 1 << 40)),
+            )
+        )
+
+
+def test_answers_that_were_changed_on_the_way_make_no_alarm(
+    path: Path, centre: Centre, rng: random.Random
+) -> None:
+    lies = 0
+
+    @contextmanager
+    def connect() -> Iterator[Any]:
+        nonlocal lies
+        lies += 1
+        with PostgresCentre(centre.database.place("site_1")) as there:
+            yield Lying(there, rng) if lies < 40 else there
+
+    forward(path, centre.database)
+    set_back(centre, 95)
+    for unit in UNITS:
+        centre.sign(unit, 90)
+    noted = Noted()
+    with site_log(path) as (_, log):
+        clocks = Clocks(wait=lambda stopping, s: False)
+        stopping = threading.Event()
+        forwarder = Forwarder(
+            log, connect, [public_of(NOTARY)], noted, stopping, once=True, clocks=clocks
+        )
+        forwarder.state.size.records = 20
+        forwarder.run()
+    assert centre.alarms() == [] and noted.alarms == []
+    for unit in UNITS:
+        assert centre.stored(unit) == LOGS[unit].records
+    forwarder.check()
 
 
 def test_the_log_is_free_between_two_questions(path: Path) -> None:

@@ -1,0 +1,64 @@
+"""What goes to the centre beside the records: games, what the site has, when it had its shoes."""
+
+import hashlib
+from collections.abc import Mapping
+
+from sabot.centre.link import Centre
+from sabot.centre.site_log import SiteLog
+from sabot.centre.state import State, Unit
+from sabot.log.presence import Span
+
+_MOST_SPANS = 1000  # in one call
+
+
+class Beside:
+    """Sends it over one connection. Raises SiteTrouble; SabotError if the connection is lost."""
+
+    def __init__(self, log: SiteLog, centre: Centre, state: State) -> None:
+        self._log = log
+        self._centre = centre
+        self._state = state
+        self._games: set[bytes] = set()
+        """SHA-256 of the game documents that were sent."""
+
+    def send_games(self) -> None:
+        """Send the game documents that were not sent on this connection."""
+        new = {hashlib.sha256(document).digest(): document for document in self._log.games()}
+        new = {sha256: new[sha256] for sha256 in new.keys() - self._games}
+        if new:
+            self._centre.keep_games(list(new.values()))
+            self._games |= new.keys()
+
+    def send_checkpoints(self, units: Mapping[str, Unit]) -> None:
+        """Say of each unit that has gone on how far the log has it."""
+        known = []
+        for unit, here in units.items():
+            if here.going and here.mac and here.number not in (0, here.told):
+                if here.number <= self._log.newest.get(unit, 0):
+                    records = self._records_up_to(unit, here.number)
+                    known.append((unit, here.number, here.mac, records))
+                here.told = here.number
+        if known:
+            self._centre.checkpoints(known)
+
+    def _records_up_to(self, unit: str, number: int) -> int:
+        event, count = self._state.counts.get(unit, (0, 0))
+        if not 0 < event <= number:
+            count = self._log.records_up_to(unit, number)
+        else:
+            count += self._log.records_within(unit, event + 1, number)
+        self._state.counts[unit] = number, count
+        return count
+
+    def send_presence(self, units: Mapping[str, Unit]) -> None:
+        """Say when the log had its shoes, as far as that was not said."""
+        spans: list[Span] = []
+        for unit, here in units.items():
+            sent_to = self._state.spans.get(unit, -1)
+            of_unit = self._log.presence(unit) if here.going else []
+            spans += [span for span in of_unit if span.end_unix_ms > sent_to]
+        for at in range(0, len(spans), _MOST_SPANS):
+            self._centre.keep_presence(spans[at : at + _MOST_SPANS])
+        for span in spans:
+            known = self._state.spans.get(span.unit, -1)
+            self._state.spans[span.unit] = max(known, span.end_unix_ms)
