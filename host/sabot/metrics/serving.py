@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, disable_created_metrics, start_http_server
 from prometheus_client.metrics_core import Metric
 
 from sabot.errors import CannotServe
@@ -23,6 +23,8 @@ class Collector(Protocol):
 
 def registry_of(*collectors: Collector) -> CollectorRegistry:
     """A registry that has these collectors and nothing of its own."""
+    # When a counter began is of no use to anyone.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     registry = CollectorRegistry(auto_describe=False)
     for each in collectors:
         registry.register(each)
