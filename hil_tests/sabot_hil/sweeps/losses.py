@@ -31,11 +31,17 @@ from rich.progress import Progress
 from sabot_hil.kit.centre.postgres import server_folder
 from sabot_hil.kit.centre.programs import Programs, SabotPrograms
 from sabot_hil.kit.private_runtime import private_runtime
-from sabot_hil.sweeps.loss_faults import CENTRE_FAULTS, NEED_HARDSHIP, SITE_FAULTS
-from sabot_hil.sweeps.loss_world import World
+from sabot_hil.sweeps.losing.centre_faults import CENTRE_FAULTS
+from sabot_hil.sweeps.losing.site_faults import SITE_FAULTS
+from sabot_hil.sweeps.losing.traffic import calm
+from sabot_hil.sweeps.losing.world import World
 
 SITES = 3
 _CENTRE_SHARE = 0.25  # of the faults
+_CALM_SHARE = 0.15  # of those of a site, after which it is left alone for a while
+_NEED_HARDSHIP = frozenset(
+    ("site's disk full", "site's clock off", "centre's disk full", "centre's clock off")
+)
 _RARE = frozenset(("backup restored", "standby promoted"))
 _RARE_WEIGHT, _WEIGHT = 0.35, 1.0
 _WEIGHTS = {"forwarder killed": 2.0, "forwarder killed at a byte": 3.0, "logger killed": 0.5}
@@ -95,6 +101,7 @@ def run_losses(
     def of_centre() -> None:
         rng = random.Random(f"{world.seed} centre")
         for name in planned[0]:
+            world.server.wait_until_steady()
             count(name, CENTRE_FAULTS[name](world, rng))
             world.look()
 
@@ -102,6 +109,8 @@ def run_losses(
         rng, site = random.Random(f"{world.seed} {at}"), world.sites[at]
         for name in planned[1 + at]:
             count(name, SITE_FAULTS[name](world, site, rng))
+            if rng.random() < _CALM_SHARE:
+                calm(site, rng)
             world.look()
 
     threads = [_Checked(of_centre)]
@@ -134,7 +143,7 @@ def judge(
     """Make a world, let faults happen in it, and judge it."""
     with server_folder() as folder:
         world = World(folder, programs, sites=sites, seed=seed)
-        left_out = frozenset() if world.hardship is not None else NEED_HARDSHIP
+        left_out = frozenset() if world.hardship is not None else _NEED_HARDSHIP
         planned = plan(faults, seed, sites=sites, left_out=left_out)
         try:
             world.start()

@@ -1,18 +1,23 @@
 """The judge of `make losses` is judged: it finds what a naive centre does wrong, nothing else."""
 
+import os
 import re
+import time
 from collections.abc import Sequence
 
 import pytest
 
 from host.tests.support.naive_centre import MUTANTS, RIGHT, NaivePrograms
 from sabot_hil.kit.centre.postgres import server_folder
-from sabot_hil.sweeps.loss_faults import CENTRE_FAULTS, SITE_FAULTS
-from sabot_hil.sweeps.loss_world import World
-from sabot_hil.sweeps.losses import plan, run_losses
+from sabot_hil.kit.centre.programs import SabotPrograms
+from sabot_hil.sweeps.losing.centre_faults import CENTRE_FAULTS
+from sabot_hil.sweeps.losing.site_faults import SITE_FAULTS
+from sabot_hil.sweeps.losing.world import World
+from sabot_hil.sweeps.losses import judge, plan, run_losses
 
 pytestmark = pytest.mark.slow
 
+_SAMPLE = 24
 _NEEDS_A_FAULT = "believes_what_it_sent"
 
 
@@ -39,6 +44,15 @@ def test_every_mutant_is_found_and_a_right_site_beside_them_is_not() -> None:
     assert not not_found, "\n".join(found)
     others = f"site_{sites.index('keeps_any_receipt')}"
     assert not [each for each in _of(found, 0) if not each.startswith(others)]
+
+
+def test_a_sample_of_faults_loses_nothing_and_doubles_nothing() -> None:
+    given = os.environ.get("SABOT_SEED")
+    seed = int(given) if given else time.time_ns() // 1000 & 0x3FFFFFFF
+    print(f"SABOT_SEED={seed}")
+    outcome = judge(SabotPrograms(), _SAMPLE, seed, sites=2)
+    assert not outcome.found, "\n".join(outcome.found)
+    assert outcome.faults > _SAMPLE // 2 and outcome.records and outcome.receipts
 
 
 def test_a_plan_is_the_same_for_the_same_seed_and_has_every_fault() -> None:

@@ -1,8 +1,9 @@
 """A naive centre and naive sites, right and with faults, to judge the judge of `make losses`.
 
-    python -m host.tests.support.naive_centre FAULT logger|forward|notary ...
+    python -m host.tests.support.naive_centre FAULT,... forward|notary ...
 
-`FAULT` is `right`, or one of MUTANTS: what a program could do wrong. Nothing of Sabot is in it.
+Each `FAULT` is `right`, or one of MUTANTS: what a program could do wrong, for the sites in turn.
+Nothing of Sabot is in it.
 """
 
 import hashlib
@@ -10,7 +11,6 @@ import sqlite3
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ import psycopg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
-from sabot_hil.kit.centre.chained import Chained
+from host.tests.support import naive_log
+from host.tests.support.naive_log import NaiveLog
 from sabot_hil.kit.centre.postgres import DATABASE, Server
 from sabot_hil.kit.centre.programs import NOTARY_ROLE
 from sabot_hil.kit.centre.receipt_file import NotAReceipt, Receipt, make_receipt, read_receipt
-from sabot_hil.kit.centre.site_logger import serve
 
 RIGHT = "right"
 MUTANTS: Mapping[str, str] = {
@@ -112,7 +112,7 @@ class NaivePrograms:
 
     def logger(self, log: Path, seed: int) -> Sequence[str]:
         """A logger whose file has the tables of a log, and no more."""
-        return [*self._command, "logger", str(log), str(seed)]
+        return [sys.executable, "-m", naive_log.__name__, str(log), str(seed)]
 
     def forward(self, log: Path, address: str, notary: Path) -> Sequence[str]:
         """The forwarder."""
@@ -123,56 +123,12 @@ class NaivePrograms:
         return [*self._command, "notary", address, str(key)]
 
 
-class _Log:
-    """A site's log with the tables of the specification."""
-
-    def __init__(self, path: Path) -> None:
-        self.connection = sqlite3.connect(path, isolation_level=None, timeout=30)
-        self.connection.execute("PRAGMA journal_mode=WAL")
-        self.connection.executescript(
-            "BEGIN IMMEDIATE;"
-            "CREATE TABLE IF NOT EXISTS units (id INTEGER PRIMARY KEY, unit TEXT UNIQUE);"
-            "CREATE TABLE IF NOT EXISTS"
-            " records (unit, number, record, mac, PRIMARY KEY (unit, number));"
-            "CREATE TABLE IF NOT EXISTS"
-            " receipts (unit, number, receipt, PRIMARY KEY (unit, number));"
-            "COMMIT;"
-        )
-
-    def units(self) -> list[str]:
-        """The units that have logged."""
-        return [unit for (unit,) in self.connection.execute("SELECT unit FROM units").fetchall()]
-
-    def unit_id(self, unit: str) -> int:
-        """The id of a unit; a new one gets one."""
-        self.connection.execute("INSERT OR IGNORE INTO units (unit) VALUES (?)", (unit,))
-        query = "SELECT id FROM units WHERE unit = ?"
-        return int(self.connection.execute(query, (unit,)).fetchone()[0])
-
-    def last_number(self, unit: str) -> int:
-        query = "SELECT ifnull(max(number), 0) FROM records WHERE unit = ?"
-        return int(self.connection.execute(query, (self.unit_id(unit),)).fetchone()[0])
-
-    def append(self, unit: str, events: Sequence[Chained]) -> None:
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
-            unit_id = self.unit_id(unit)
-            self.connection.executemany(
-                "INSERT INTO records VALUES (?, ?, ?, ?)", [(unit_id, *each) for each in events]
-            )
-            self.connection.execute("COMMIT")
-        except sqlite3.Error:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            raise
-
-
 class _Forwarder:
     """Sends a log's records, as they follow the centre's head."""
 
     def __init__(self, fault: str, log: Path, address: str, notary: Path) -> None:
         self._fault = fault
-        self._log = _Log(log)
+        self._log = NaiveLog(log)
         self._address = address
         key: Any = load_pem_public_key(notary.read_bytes())
         self._notary = key.public_bytes_raw()
@@ -361,11 +317,7 @@ def main() -> None:
     """The programs."""
     listed, program, *given = sys.argv[1:]
     faults = listed.split(",")
-    if program == "logger":
-        log = _Log(Path(given[0]))
-        with closing(log.connection):
-            serve(log.append, log.last_number, int(given[1]))
-    elif program == "forward":
+    if program == "forward":
         fault = _of_site(faults, Path(given[0]).stem)
         _Forwarder(fault, Path(given[0]), given[1], Path(given[2])).run()
     else:

@@ -19,6 +19,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -39,6 +40,7 @@ _USER = "nobody"
 _HOST = "127.0.0.1"
 _START_S = 60.0
 _STOP_S = 60.0
+_NOTICED_S = 0.3
 _SEGMENT_MB = 1
 _SETTINGS: Mapping[str, str] = {
     "listen_addresses": _HOST,
@@ -140,6 +142,18 @@ class Server:
         except psycopg.OperationalError:
             return False
         return True
+
+    def wait_until_steady(self) -> None:
+        """Wait until it takes connections, and still does a moment later: one that has lost a
+        process takes them until it notices."""
+
+        def steady() -> bool:
+            if not self.ready():
+                return False
+            time.sleep(_NOTICED_S)
+            return self.ready()
+
+        assert wait_until(steady, _START_S), f"the server is not ready:\n{self.log[-2000:]}"
 
     def alive(self) -> bool:
         """Whether the process runs."""

@@ -115,6 +115,11 @@ class Site:
         with reading_site(self.log_path) as connection:
             return site_receipts(connection)
 
+    def newest_receipts(self) -> Sequence[tuple[str, int, bytes]]:
+        """The newest receipt of each unit that the site has now."""
+        newest = {unit: (unit, number, data) for unit, number, data in sorted(self.receipts())}
+        return list(newest.values())
+
     def last_receipt(self, unit: str) -> int:
         """The number of the newest receipted event of a unit; 0 if there is none."""
         return max((number for name, number, _ in self.receipts() if name == unit), default=0)

@@ -1,8 +1,9 @@
-"""A centre with its sites, all of it real processes, in which faults can happen (losses.py)."""
+"""A centre with its sites, all of it real processes, in which faults can happen."""
 
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import psycopg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from sabot.errors import DiskFull
 from sabot.keys import chain_keys
 from sabot_hil.kit.centre import oracle
 from sabot_hil.kit.centre.chained import ChainedUnit
@@ -136,7 +138,9 @@ class World:
         """Check what can be checked while all goes on: what was committed stays, and the newest
         receipts of the sites are of events that are there."""
         with self.setting_back, suppress(psycopg.OperationalError, psycopg.errors.UndefinedTable):
-            receipts = [(site, receipt) for site in self.sites for receipt in _newest_of(site)]
+            receipts = [
+                (site, receipt) for site in self.sites for receipt in site.newest_receipts()
+            ]
             with psycopg.connect(self.server.address(OWNER), connect_timeout=5) as connection:
                 for unit, head in heads_of(connection).items():
                     if head.number < self._highest.get(unit, 0):
@@ -223,7 +227,7 @@ class World:
             for unit, number in site.logged.items():
                 if number > truth.newest(unit):
                     found.append(f"{site.role} lacks {unit} event {number}, which was durable")
-        return found + self._printed()
+        return found + self._printed() + self._ended()
 
     def close(self) -> None:
         """End everything."""
@@ -261,6 +265,16 @@ class World:
         shown = [(path, path.read_text(errors="replace")) for path in outputs if path.exists()]
         return [f"{path.name} shows a traceback" for path, text in shown if "Traceback" in text]
 
+    def _ended(self) -> list[str]:
+        """What ended by itself, though it should go on for ever, or until its disk is full."""
+        ended = [("the notary", code) for code in self.notaries_ended]
+        ended += [(f"{site.role}'s forwarder", code) for site in self.sites for code in site.ended]
+        counts = Counter(each for each in ended if each[1] != DiskFull.exit_code)
+        return [
+            f"{who} ended by itself with exit code {code}, {count} times"
+            for (who, code), count in sorted(counts.items())
+        ]
+
     def _key_files(self, units: Sequence[str]) -> tuple[Path, Path, Path]:
         key, keys, public = (
             self._own / name for name in ("centre.pem", "sabot.keys", "centre.pub.pem")
@@ -271,14 +285,6 @@ class World:
         for unit in units:
             chain_keys.add(keys, unit, ChainedUnit(unit, self.seed).first_key)
         return key, keys, public
-
-
-def _newest_of(site: Site) -> Sequence[tuple[str, int, bytes]]:
-    newest: dict[str, tuple[str, int, bytes]] = {}
-    for each in site.receipts():
-        if each[1] >= newest.get(each[0], each)[1]:
-            newest[each[0]] = each
-    return list(newest.values())
 
 
 def _number(heads: Mapping[str, Head], unit: str) -> int:
