@@ -74,6 +74,10 @@ class Session:
             if unit not in self.units:
                 self._begin_again(unit)
             here = self.units[unit]
+            if newest < here.newest:  # another log has come in its place
+                self._begin_again(unit)
+                here = self.units[unit]
+            here.newest = newest
             if here.going and newest > max(here.number, here.not_sent):
                 if not sent:
                     self._beside.send_games()
@@ -150,8 +154,8 @@ class Session:
         most = self._state.size.records
         rows = self._log.rows(unit, max(here.number - 1, 0), most + 1)
         before = rows.pop(0) if rows and rows[0][0] == here.number else None
-        if before is not None and before[2] != here.mac:  # another log has come in its place
-            self._begin_again(unit)
+        if before is not None and is_record(before) and before[2] != here.mac:
+            self._begin_again(unit)  # another log has come in its place
             return
         if here.not_sent > here.number:
             rows = self._log.rows(unit, here.not_sent, most)

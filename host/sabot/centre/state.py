@@ -17,6 +17,8 @@ class Unit:
     """The event up to which receipts were asked for."""
     going: bool = True
     """False once the two sides differ, or the centre refuses it."""
+    newest: int = 0
+    """The log's newest event when it was looked at last."""
     compared: bool = False
     """Whether the centre has compared the record at `number` with the site's, byte for byte."""
     told: int = -1

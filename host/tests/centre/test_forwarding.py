@@ -34,7 +34,9 @@ from sabot.centre.alarms import (
 from sabot.centre.forwarder import Clocks, Forwarder
 from sabot.centre.link import Centre as Link
 from sabot.centre.postgres_centre import PostgresCentre
+from sabot.centre.sending import Session
 from sabot.centre.start import Head
+from sabot.centre.state import State
 from sabot.errors import NoDatabaseServer, NotThisSites, SidesDiffer
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import public_of
@@ -390,6 +392,31 @@ def test_two_forwarders_at_once_send_everything_once(path: Path, centre: Centre)
     for unit in UNITS:
         assert centre.stored(unit) == LOGS[unit].records
     assert centre.alarms() == []
+
+
+def test_a_log_that_is_replaced_while_it_is_forwarded_is_found(
+    tmp_path: Path, centre: Centre
+) -> None:
+    """By an older one, which then goes on otherwise."""
+    path, older = make_log(tmp_path / "site.sqlite"), make_log(tmp_path / "older.sqlite", last=90)
+    site_sql(older, "UPDATE records SET mac = zeroblob(16) WHERE unit = 2 AND number = 80")
+    site_sql(older, "DELETE FROM records WHERE unit = 2 AND number > 80")
+    with site_log(path) as (_, log), PostgresCentre(centre.database.place("site_1")) as link:
+        state, noted = State([public_of(NOTARY)]), Noted()
+        session = Session(log, link, state, noted)
+        session.begin()
+        while session.step():
+            pass
+        centre.sql("DELETE FROM sabot.records WHERE unit = 2 AND number > 80")
+        mac = LOGS["U2"].records[79][2]
+        centre.sql("UPDATE sabot.units SET newest = 80, mac = %s WHERE id = 2", mac)
+        older.replace(path)
+        session.step()
+        assert [(each.unit, each.number, each.kind) for each in noted.alarms] == [
+            ("U1", len(LOGS["U1"].records), SITE_LACKS),
+            ("U2", 80, OTHER_BYTES),
+            ("U3", len(LOGS["U3"].records), SITE_LACKS),
+        ]
 
 
 class Failing:

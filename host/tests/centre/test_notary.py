@@ -3,14 +3,18 @@
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from host.tests.support.chained import ChainedLog
+from host.tests.support.helpers import new_log
 from host.tests.support.postgres import Database
-from host.tests.support.site import NOTARY, Centre, Noted
+from host.tests.support.site import NOTARY, Centre, Noted, forward
 from sabot.audit import prune
+from sabot.audit.receipts import check
 from sabot.audit.tombstone import RemovedShoe, Tombstone
 from sabot.audit.tombstone import make as make_tombstone
 from sabot.centre import notary as notaries
@@ -350,3 +354,28 @@ def test_what_the_centre_has_pruned_still_counts(centre: Centre, look: Look) -> 
     give(centre, LOGS["U1"].records[120:130])
     look(key=_OTHER)
     assert said(centre)[-1] == (130, 130, "chain") and centre.alarms() == []
+
+
+def test_what_came_as_a_tombstone_counts_as_the_site_counts_it(
+    centre: Centre, look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A site pruned before it was forwarded: the receipt fits its log, and that of the centre."""
+    monkeypatch.setattr("sabot.centre.forwarder.LAST_RECEIPTS_S", 0.0)
+    path = tmp_path / "site.sqlite"
+    with new_log(path) as store:
+        store.append("U1", [each for each in LOGS["U1"].stored() if each.event.number != 30])
+        store.derive()
+        now = (store.last_received("U1") or 0) + (400 << 30)
+        planned = prune.plan(store, "U1", keep_days=1, now_unix_ms=now, keys=None)
+        planned = replace(planned, findings=())
+        prune.carry_out(store, [planned], _OTHER, keep_days=1, now_unix_ms=now)
+    centre.let("site_1", "U1")
+    forward(path, centre.database)
+    look()
+    last = len(LOGS["U1"].records)
+    assert said(centre) == [(last, last - 1, "chain")] and centre.alarms() == []
+    forward(path, centre.database)
+    reader = centre.database.place("reader")
+    for place, other in ((path, reader), (reader, path)):
+        findings, notes = check(place, [other], [public_of(NOTARY)], public_of(_OTHER))
+        assert findings == [] and {each.kind for each in notes} == {"receipted"}
