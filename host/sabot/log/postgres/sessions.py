@@ -20,7 +20,7 @@ from sabot.log.postgres.failures import ERRORS, no_session, user_error
 Session = psycopg.Connection[Any]
 Cursor = psycopg.Cursor[Any]
 
-_MOST_IDLE = 4
+_MOST_IDLE = 8
 _SCHEMA = "sabot"
 
 # For all sessions whose address does not say otherwise. A server that vanished without a word is
@@ -34,7 +34,10 @@ _DEFAULTS = {
     "tcp_user_timeout": "30000",
 }
 # Plans are made for the values at hand: with a day known, one partition is read.
-_BEGIN = f"SET search_path = {_SCHEMA}, pg_temp; SET plan_cache_mode = force_custom_plan"
+_BEGIN = (
+    f"SET search_path = {_SCHEMA}, pg_temp; SET plan_cache_mode = force_custom_plan;"
+    " SET lock_timeout = '30s'"
+)
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT"
 
 

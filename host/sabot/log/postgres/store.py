@@ -25,7 +25,15 @@ from sabot.log.postgres.taking import Head, OtherBytes
 from sabot.log.presence import Span
 from sabot.log.store import Removal, Store
 
+_WRITERS = 8  # sessions in which events are appended, however many shoes there are
 _LARGEST_TOMBSTONE = 1 << 24  # bytes, as a log in a file may have
+
+
+# If this program vanishes within it, others wait no longer than that.
+_ONE_WRITER = (
+    "SET LOCAL idle_in_transaction_session_timeout = '60s';"
+    " LOCK TABLE desk_key IN SHARE ROW EXCLUSIVE MODE"
+)
 
 
 class PostgresStore(Store):
@@ -39,6 +47,7 @@ class PostgresStore(Store):
         self._within = threading.local()  # has the connection of `at_one_moment`
         self._ids: dict[str, int] = {}
         self._heads: dict[str, int] = {}  # of the units that were appended to
+        self._writers = threading.BoundedSemaphore(_WRITERS)
         with self.reading() as connection:
             catalog.check(place, connection)
             self._id = queries.fact(connection, "id")
@@ -76,14 +85,13 @@ class PostgresStore(Store):
             raise DatabaseUnusable(f"{self.place}: opened for reading, cannot be written to")
         if not records:
             return
-        rows = _rows_of(unit, records)
+        rows, after = _rows_of(unit, records), self._heads.get(unit)
         try:
-            with self._sessions.writing() as connection:
-                for at in range(0, len(rows), taking.MOST):
-                    some = rows[at : at + taking.MOST]
-                    head = taking.take(
-                        self._address, connection.session, unit, some, self._heads.get(unit)
-                    )
+            with self._writers:
+                if len(rows) <= taking.MOST:
+                    head = self.take(unit, rows, after)
+                else:
+                    head = self._take_many(unit, rows, after)
         except OtherBytes as error:
             raise self._history_differs(unit, rows, error) from None
         except taking.EndsBefore as error:
@@ -96,6 +104,14 @@ class PostgresStore(Store):
         except taking.DamagedOnTheWay as error:
             raise NoDatabaseServer(str(error)) from None
         self._heads[unit] = head.number
+
+    def _take_many(self, unit: str, rows: Sequence[Row], after: int | None) -> Head:
+        """Take more than can be taken at once, in one transaction."""
+        with self._sessions.session() as session, session.transaction():
+            for at in range(0, len(rows), taking.MOST):
+                some = rows[at : at + taking.MOST]
+                head = taking.take(self._address, session, unit, some, after)
+        return head
 
     def keep_game(self, document: bytes) -> None:
         self._call("SELECT keep_game(?)", (document,))
@@ -307,7 +323,7 @@ class PostgresStore(Store):
         """A transaction, one at a time of all programs: as the one writer of a file, it sees what
         all before it have written."""
         with self._sessions.writing() as connection:
-            connection.execute("LOCK TABLE desk_key IN SHARE ROW EXCLUSIVE MODE")
+            connection.session.execute(_ONE_WRITER)
             if self._watched and queries.fact(connection, "id") != self._id:
                 raise DatabaseUnusable(
                     f"{self.place}: another log is there now; start the command again"

@@ -1,6 +1,7 @@
 """`sabot.take`: what it stores, what it refuses, and what it says."""
 
 import random
+import threading
 from collections.abc import Iterator, Sequence
 
 import psycopg
@@ -154,6 +155,74 @@ def test_a_record_that_is_none_is_refused_with_its_whole_batch(
             logger(rows)
             pytest.fail(f"took {rows}")
     assert _numbers(database) == []
+
+
+_SHAPES = (
+    "'{{%s,%s}}'::bigint[]",
+    "'{{%s},{%s}}'::bigint[]",
+    "'[0:1]={%s,%s}'::bigint[]",
+    "'[2:3]={%s,%s}'::bigint[]",
+    "'[-5:-4]={%s,%s}'::bigint[]",
+)
+
+
+@pytest.mark.parametrize("shape", _SHAPES)
+def test_an_array_of_another_shape_is_refused(
+    database: Database, logger: _Taker, shape: str
+) -> None:
+    """Its items would be stored, and not be those that are looked at by their index."""
+    logger(_rows(1, 2), 0)
+    numbers = shape % (3, 4)
+    records, macs = "ARRAY['a', 'b']::bytea[]", f"ARRAY['{'m' * 16}', '{'n' * 16}']::bytea[]"
+    others = ("ARRAY['lid', 'lid']", *["ARRAY[1, 1]::bigint[]"] * 3)
+    odd_macs = (shape % ("a", "b")).replace("bigint", "bytea")
+    for given in (
+        (numbers, records, macs, *others),
+        ("ARRAY[3, 4]::bigint[]", records, odd_macs, *others),
+    ):
+        digest = " || ".join(f"array_send({each})" for each in given)
+        query = (
+            f"SELECT sabot.take('{_UNIT}', 2, {', '.join(given)}, NULL,"
+            f" sha256(convert_to('{_UNIT}', 'UTF8') || {digest}))"
+        )
+        with database.connect("logger") as session, pytest.raises(psycopg.Error) as caught:
+            session.execute(query)
+        assert caught.value.sqlstate == "SB400"
+    assert _numbers(database) == [1, 2]
+
+
+def test_the_largest_number_ends_a_unit_and_harms_nothing(
+    database: Database, logger: _Taker
+) -> None:
+    largest = (1 << 63) - 1
+    assert logger([_row(largest)]).number == largest
+    assert logger([_row(5), _row(largest)]).records == 2
+    assert _holes(database) == [(1, 4), (6, largest - 1)]
+
+
+def test_many_sessions_that_meet_a_new_day_make_its_partition_once(database: Database) -> None:
+    takers = [_Taker(database, "keeper") for _ in range(6)]
+    day_ms, gate = 1_700_000_000_000, threading.Barrier(len(takers))
+    failed: list[BaseException] = []
+
+    def take_of(at: int) -> None:
+        taker = takers[at]
+        try:
+            for day in range(5):
+                gate.wait(30)
+                place, unit = database.place("keeper"), f"U{at}"
+                take(place, taker.session, unit, [_row(day + 1)], day, day_ms * (1 + day))
+        except BaseException as error:
+            failed.append(error)
+            gate.abort()
+
+    threads = [threading.Thread(target=take_of, args=(at,)) for at in range(len(takers))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failed == []
+    assert len(_numbers(database)) == 30
 
 
 @pytest.mark.parametrize("changed", range(len(_COLUMNS)), ids=_COLUMNS)

@@ -160,6 +160,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     amount integer := cardinality(numbers);
+    dims text := format('[1:%s]', amount);
     since bigint := numbers[1];
     until bigint := numbers[amount];
     now_ms bigint;
@@ -171,10 +172,11 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
     PERFORM sabot.check_may_write(of_unit);
+    -- All of one dimension, from index 1: what is taken is what is looked at by its index.
     IF amount BETWEEN 1 AND 20000 IS NOT TRUE
-        OR (amount, amount, amount, amount, amount, amount) IS DISTINCT FROM (
-            cardinality(records), cardinality(macs), cardinality(kinds), cardinality(times),
-            cardinality(shoes), cardinality(rounds)
+        OR (dims, dims, dims, dims, dims, dims, dims) IS DISTINCT FROM (
+            array_dims(numbers), array_dims(records), array_dims(macs), array_dims(kinds),
+            array_dims(times), array_dims(shoes), array_dims(rounds)
         )
     THEN
         RAISE EXCEPTION 'not 1 to 20000 whole records' USING ERRCODE = 'SB400';
@@ -211,7 +213,7 @@ BEGIN
         PERFORM sabot.make_partition(today + 1);
     END IF;
 
-    IF since = head.newest + 1 AND numbers = ARRAY(SELECT generate_series(since, until)) THEN
+    IF since - 1 = head.newest AND numbers = ARRAY(SELECT generate_series(since, until)) THEN
         INSERT INTO sabot.records
         SELECT number, now_ms, unix_ms, shoe, round, head.id, today, record, mac, kind
         FROM unnest(numbers, records, macs, kinds, times, shoes, rounds)
