@@ -1,8 +1,8 @@
 """A log in a database of a PostgreSQL server.
 
 What is derived from a record is stored in its row, so there is nothing to derive later. Records
-come in through one function only (taking.py); this class otherwise reads, and the role that it
-signs in with decides what else it may do (docs/decisions/postgres.md).
+come in through one function only (taking.py). The role that the store signs in with decides what
+else it may do (docs/decisions/postgres.md).
 """
 
 import threading
@@ -13,21 +13,19 @@ from typing import Any
 
 from sabot.errors import DatabaseUnusable, NoDatabaseServer
 from sabot.link.session import Record
-from sabot.log.found import LARGEST, Filter, RawRecord, Row
+from sabot.log.found import LARGEST, Row
 from sabot.log.place import Address
-from sabot.log.postgres import catalog, lookup, queries, removing, soundness, taking
+from sabot.log.postgres import queries, removing, taking
 from sabot.log.postgres.arrays import bigints, texts
 from sabot.log.postgres.copying import copy_to_file
 from sabot.log.postgres.deriving import derive_again
-from sabot.log.postgres.follow import PostgresFollower
-from sabot.log.postgres.sessions import PostgresConnection, Sessions
+from sabot.log.postgres.reader import PostgresReader
+from sabot.log.postgres.sessions import PostgresConnection
 from sabot.log.postgres.taking import Head, OtherBytes
 from sabot.log.presence import Span
-from sabot.log.store import Removal, Store
+from sabot.log.store import Removal
 
 _WRITERS = 8  # sessions in which events are appended, however many shoes there are
-_LARGEST_TOMBSTONE = 1 << 24  # bytes, as a log in a file may have
-
 
 # If this program vanishes within it, others wait no longer than that.
 _ONE_WRITER = (
@@ -36,25 +34,15 @@ _ONE_WRITER = (
 )
 
 
-class PostgresStore(Store):
+class PostgresStore(PostgresReader):
     """The log at an address. `sabot database make` makes it; with `create` records are appended."""
 
     def __init__(self, place: Address, *, create: bool = False) -> None:
         super().__init__(place)
-        self._address = place
         self._appends = create
-        self._sessions = Sessions(place)
-        self._within = threading.local()  # has the connection of `at_one_moment`
-        self._ids: dict[str, int] = {}
         self._heads: dict[str, int] = {}  # of the units that were appended to
         self._writers = threading.BoundedSemaphore(_WRITERS)
-        with self.reading() as connection:
-            catalog.check(place, connection)
-            self._id = queries.fact(connection, "id")
         self._watched = False
-
-    def close(self) -> None:
-        self._sessions.close()
 
     # Storing.
 
@@ -161,162 +149,11 @@ class PostgresStore(Store):
         with self.writing() as connection:
             return derive_again(connection, progress or (lambda done: None))
 
-    # Reading events.
-
-    def heads(self) -> dict[str, Head]:
-        """The head of each unit that this role may write, by name."""
-        with self._sessions.session() as session:
-            return taking.heads(session)
-
-    def units(self) -> list[str]:
-        with self.reading() as connection:
-            return list(queries.units(connection))
-
-    def last_number(self, unit: str) -> int:
-        with self.reading() as connection:
-            return queries.newest(connection, unit)
-
-    def count(self) -> int:
-        with self.reading() as connection:
-            (count,) = connection.execute("SELECT count(*) FROM records").fetchone() or (0,)
-            return int(count)
-
-    def rows(self, wanted: Filter = Filter()) -> Iterator[Row]:
-        wanted = wanted.in_columns()
-        with self.reading() as connection:
-            if wanted.unit is None:
-                for unit, unit_id in queries.units(connection).items():
-                    yield from queries.rows(connection, unit_id, unit, wanted)
-            elif (only := self._unit(connection, wanted.unit)) is not None:
-                yield from queries.rows(connection, only, wanted.unit, wanted)
-
-    def raw_chunks(
-        self, unit: str, first: int | None = None, last: int | None = None
-    ) -> Iterator[list[RawRecord]]:
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            yield from queries.numbered_rows(
-                connection, unit_id, "number, record, mac", first, last
-            )
-
-    def first_from(self, unit: str, number: int) -> int | None:
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            return None if unit_id is None else queries.first_from(connection, unit_id, number)
-
-    def records_within(self, unit: str, first: int, last: int) -> int:
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            if unit_id is None:
-                return 0
-            return queries.records_within(connection, unit_id, first, last)
-
-    def derived(
-        self, unit: str, first: int | None = None, last: int | None = None
-    ) -> Iterator[tuple[int, str, int | None, int, int]]:
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            columns = "number, kind, unix_ms, shoe, round"
-            for some in queries.numbered_rows(connection, unit_id, columns, first, last):
-                yield from some
-
-    def counts(self, unit: str, kinds: Sequence[str]) -> list[int]:
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            if unit_id is None:
-                return [0] * len(kinds)
-            return queries.counts(connection, unit_id, kinds)
-
-    def last_received(self, unit: str) -> int | None:
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            return None if unit_id is None else queries.last_received(connection, unit_id)
-
-    def place_at(self, unit: str, unix_ms: int) -> tuple[int, int] | None:
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            return None if unit_id is None else lookup.place_at(connection, unit_id, unix_ms)
-
-    def rounds_within(
-        self, unit: str, begin_unix_ms: int | None, end_unix_ms: int | None
-    ) -> tuple[int, int | None] | None:
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            span = begin_unix_ms, end_unix_ms
-            return None if unit_id is None else lookup.rounds_within(connection, unit_id, *span)
-
-    # Reading the rest.
-
-    def tombstone_rows(self, unit: str) -> list[tuple[Any, Any, bytes]]:
-        query = (
-            "SELECT first, last, CASE WHEN octet_length(tombstone) <= ? THEN tombstone ELSE '' END"
-            " FROM tombstones WHERE unit = ? ORDER BY first"
-        )
-        with self.reading() as connection:
-            parameters = (_LARGEST_TOMBSTONE, self._unit(connection, unit))
-            return connection.execute(query, parameters).fetchall()
-
-    def kept_game(self, sha256: bytes) -> object:
-        with self.reading() as connection:
-            query = "SELECT document FROM games WHERE sha256 = ?"
-            found = connection.execute(query, (sha256,)).fetchone()
-        return None if found is None else found[0]
-
-    def must_have_games_after(self, unit: str) -> int | None:
-        return 0
-
-    def presence(self, unit: str) -> list[Span]:
-        with self.reading() as connection:
-            return queries.presence(connection, unit)
-
-    def receipts(self, unit: str, after: int = 0) -> Iterator[tuple[int, bytes]]:
-        query = "SELECT number, receipt FROM receipts WHERE unit = ? AND number > ? ORDER BY number"
-        with self.reading() as connection:
-            parameters = (self._unit(connection, unit), after)
-            for some in connection.stream(query, parameters, queries.CHUNK):
-                yield from some
-
-    def last_receipt(self, unit: str) -> tuple[int, bytes] | None:
-        query = "SELECT number, receipt FROM receipts WHERE unit = ? ORDER BY number DESC LIMIT 1"
-        with self.reading() as connection:
-            found: tuple[int, bytes] | None = connection.execute(
-                query, (self._unit(connection, unit),)
-            ).fetchone()
-        return found
-
-    def fact(self, name: str) -> str | None:
-        with self.reading() as connection:
-            return queries.fact(connection, name)
-
-    def faults(self, stopped: Callable[[], bool] = lambda: False) -> list[str]:
-        with self.reading() as connection:
-            return list(soundness.faults(self._address, connection, stopped))
-
     def copy(self, to: Path) -> int:
         with self.at_one_moment():
             return copy_to_file(self, to)
 
-    def follower(self) -> PostgresFollower:
-        return PostgresFollower(self._address)
-
-    # Tables of others, and moments.
-
-    @contextmanager
-    def at_one_moment(self) -> Iterator[None]:
-        with self.reading() as connection:
-            self._within.connection = connection
-            try:
-                yield
-            finally:
-                del self._within.connection
-
-    @contextmanager
-    def reading(self) -> Iterator[PostgresConnection]:
-        if (within := getattr(self._within, "connection", None)) is not None:
-            yield within
-            return
-        with self._sessions.reading() as connection:
-            yield connection
+    # Tables of others.
 
     @contextmanager
     def writing(self) -> Iterator[PostgresConnection]:
@@ -341,15 +178,6 @@ class PostgresStore(Store):
         """Carry out a statement as a transaction of its own."""
         with self._sessions.session() as session:
             PostgresConnection(session).execute(query, parameters)
-
-    def _unit(self, connection: PostgresConnection, unit: str) -> int | None:
-        """The id of a unit in this log; None if it has none. It never becomes another one."""
-        found = self._ids.get(unit)
-        if found is None:
-            found = queries.unit_id(connection, unit)
-            if found is not None:
-                self._ids[unit] = found
-        return found
 
     def _known(self, connection: PostgresConnection, unit: str) -> int:
         unit_id = self._unit(connection, unit)

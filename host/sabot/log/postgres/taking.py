@@ -2,8 +2,7 @@
 
 import hashlib
 import struct
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import psycopg
@@ -83,24 +82,11 @@ def take(
         digest.update(array)
     cursor = psycopg.RawCursor(session)
     cursor.format = psycopg.pq.Format.BINARY
-    with refusals(place, unit):
-        cursor.execute(_TAKE, (unit, after, *arrays, received_unix_ms, digest.digest()))
-    return Head(*cursor.fetchone() or ())
-
-
-def heads(session: psycopg.Connection[Any]) -> dict[str, Head]:
-    """The head of each unit that the role of a session may write, by name."""
-    found = session.execute("SELECT unit, newest, mac, records FROM sabot.heads()", binary=True)
-    return {unit: Head(*head) for unit, *head in found}
-
-
-@contextmanager
-def refusals(place: Address, unit: str) -> Iterator[None]:
-    """Raise what the functions of a log refuse as errors of this program."""
     try:
-        yield
+        cursor.execute(_TAKE, (unit, after, *arrays, received_unix_ms, digest.digest()))
     except psycopg.Error as error:
         raise _refused(place, unit, error) from None
+    return Head(*cursor.fetchone() or ())
 
 
 def _refused(place: Address, unit: str, error: psycopg.Error) -> BaseException:

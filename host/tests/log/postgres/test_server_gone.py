@@ -59,7 +59,6 @@ def test_each_call_says_that_the_server_is_gone_and_works_again_when_it_is_back(
             store.units,
             lambda: store.keep_game(b"game"),
             lambda: store.prune("U1", 1, 1, b"stone"),
-            store.heads,
             follower.poll,
             follower.noted,
             lambda: open_store(place),
