@@ -30,6 +30,8 @@ LAST_RECEIPTS_S = 30.0
 """How long `once` waits for the receipts of what it has sent."""
 _GIVE_UP_S = 60.0
 """How long `once` goes on trying, if it had a connection."""
+_REFUSALS = 3
+"""A centre that refuses the first connections so often, one after the other, means it."""
 
 Connect = Callable[[], AbstractContextManager[Centre]]
 
@@ -76,6 +78,7 @@ class Forwarder:
         connection of this site from the first on; with `once`, NoDatabaseServer if there is no
         centre, or nothing goes on for a minute.
         """
+        refusals = 0
         while not self._stopping.is_set():
             connecting = True
             try:
@@ -90,10 +93,11 @@ class Forwarder:
                 self._note_lost(trouble.error)
             except SabotError as error:
                 self._watcher.connected(False)
-                # What a link without TLS makes of a message is no word of the centre's.
-                at_first = connecting and not self._was_connected
-                if at_first and (self._once or _for_good(error)):
-                    raise
+                # One word alone may be what a link without TLS has made of another.
+                if connecting and not self._was_connected:
+                    refusals = refusals + 1 if _for_good(error) else 0
+                    if self._once or refusals == _REFUSALS:
+                        raise
                 self._note_lost(error)
             self._clocks.wait(self._stopping, self._back_off.next_s())
 

@@ -114,3 +114,13 @@ def test_a_forwarder_ends_between_two_batches_and_goes_on_where_the_centre_ends(
     running.wait_for_line("what the centre has, it has for good")
     assert centre.stored("U1") == _LOGS["U1"].records
     assert f"{2 * _LAST} events of 2 units sent" in running.lines[-1]
+
+
+def test_a_notary_waits_for_a_server_that_is_not_there_yet(folder: Path) -> None:
+    notary = RunningCommand(
+        folder, "notary", "--db", "postgresql://x@127.0.0.1:1/none", "--key", "centre.pem"
+    )
+    notary.wait_for_line("trying again")
+    assert notary.process.poll() is None
+    notary.process.send_signal(signal.SIGTERM)
+    assert notary.process.wait(30) == 0

@@ -1,7 +1,9 @@
 """`sabot notary`: signs receipts for what the centre has."""
 
+import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +21,14 @@ from sabot.cli.interrupted import left_by
 from sabot.cli.key_files import default_keys, load_private_key
 from sabot.cli.measured import Metrics, measured
 from sabot.cli.view import console, problems, progress
-from sabot.errors import FINDINGS, DatabaseLocked, DiskFull, Interrupted, NoDatabaseServer
+from sabot.errors import (
+    FINDINGS,
+    DatabaseLocked,
+    DatabaseUnusable,
+    DiskFull,
+    Interrupted,
+    NoDatabaseServer,
+)
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey, fingerprint, public_of
 from sabot.log.place import Address
@@ -62,10 +71,7 @@ def notary(
         else:
             signer = fingerprint(public_of(private))
             console.print(plain(f"{db}: signing with {signer}"), soft_wrap=True)
-            with open_store(db) as store, measured(metrics, LogMetrics(store), shown.figures):
-                if metrics is not None:
-                    shown.figures.receipts.know(store)
-                _go_on(db, private, known, shown, every, stopping.is_set, stopping.wait)
+            _go_on(db, private, known, shown, every, metrics, stopping)
     if stopping.is_set() and once:
         raise Interrupted(f"interrupted: {db}: {left_by('notary')}")
     if not once:
@@ -95,29 +101,42 @@ def _go_on(
     keys: Keys | None,
     shown: "_Shown",
     every_s: int,
-    stopped: Callable[[], bool],
-    wait: Callable[[float], bool],
+    metrics: str | None,
+    stopping: threading.Event,
 ) -> None:
-    """Sign until stopped. A server that is gone is waited for."""
-    back_off, is_lost = BackOff(), False
-    with Checkers(db, keys) as checkers, shown:
-        while not stopped():
+    """Sign until stopped. A server that is gone, or is not there yet, is waited for."""
+    back_off, was_connected, is_lost = BackOff(), False, False
+    with Checkers(db, keys) as checkers, shown, ExitStack() as served:
+        while not stopping.is_set():
             try:
                 with open_store(db) as store, PostgresCentre(db) as centre:
+                    if not was_connected:
+                        _serve(db, metrics, shown, served)
+                        was_connected = True
                     maker = Notary(store, private, keys, checkers, centre.alarm, shown)
-                    while not stopped():
+                    while not stopping.is_set():
                         begun_s = time.monotonic()
                         maker.look()
                         shown.looked(time.monotonic() - begun_s)
                         back_off.worked()
                         is_lost = False
                         if not maker.is_behind:
-                            wait(max(0.0, every_s - (time.monotonic() - begun_s)))
-            except (NoDatabaseServer, DatabaseLocked, DiskFull) as error:
+                            stopping.wait(max(0.0, every_s - (time.monotonic() - begun_s)))
+            except (DatabaseUnusable, DiskFull) as error:
+                if not was_connected and not isinstance(error, NoDatabaseServer | DatabaseLocked):
+                    raise
                 if not is_lost:
                     is_lost = True
                     problems.print(plain(f"{error}; trying again"))
-                wait(back_off.next_s())
+                stopping.wait(back_off.next_s())
+
+
+def _serve(db: Address, metrics: str | None, shown: "_Shown", served: ExitStack) -> None:
+    """Serve the metrics, if they are wanted, until `served` ends."""
+    if metrics is not None:
+        store = served.enter_context(open_store(db))
+        shown.figures.receipts.know(store)
+        served.enter_context(measured(metrics, LogMetrics(store), shown.figures))
 
 
 class _Shown:
