@@ -45,7 +45,10 @@ FROM (
     )
     FROM relations AS r JOIN pg_index AS i ON i.indrelid = r.oid
     UNION ALL
-    SELECT format('constraint of %s: %s', r.name, pg_get_constraintdef(c.oid))
+    SELECT format(
+        'constraint of %s: %s', r.name,
+        CASE WHEN c.coninhcount > 0 THEN c.conname ELSE pg_get_constraintdef(c.oid) END
+    )
     FROM relations AS r JOIN pg_constraint AS c ON c.conrelid = r.oid
     WHERE c.contype NOT IN ('n', 'p', 'u')
     UNION ALL
