@@ -17,7 +17,7 @@ from sabot.audit.checks.decoding import values_of
 from sabot.centre.alarms import LONGEST_DETAIL, Alarm
 from sabot.centre.link import EndsBefore, OtherBytes, Refused
 from sabot.centre.start import Head
-from sabot.errors import NoDatabaseServer, NotThisSites, SabotError
+from sabot.errors import DiskFull, NoDatabaseServer, NotThisSites, SabotError
 from sabot.link.events import EVENTS
 from sabot.log.found import DAMAGED, LARGEST, RawRecord, Row
 from sabot.log.place import Address
@@ -31,7 +31,7 @@ _PATIENCE_S = 90.0
 """A centre that has not answered after so long is as one that is gone: a link can swallow what is
 sent, and acknowledge it."""
 _RECEIPTS_AT_ONCE = 500  # of a unit
-_NOT_YOURS, _DAMAGED = "SB403", "SB422"
+_NOT_YOURS, _DAMAGED, _FULL = "SB403", "SB422", "53100"
 _HEADS = b"SELECT * FROM sabot.heads_of($1)"
 _HOLES = b"SELECT * FROM sabot.holes_of($1)"
 _RECEIPTS = (
@@ -144,6 +144,11 @@ class PostgresCentre:
             if error.sqlstate == _DAMAGED:
                 raise taking.DamagedOnTheWay(
                     f"{self._place}: got something else than was sent"
+                ) from None
+            if error.sqlstate == _FULL:
+                raise DiskFull(
+                    f"{self._place}: the centre's disk is full; make room there. The site keeps "
+                    "what is not sent"
                 ) from None
             raise user_error(self._place, error) from None
         except SabotError:
