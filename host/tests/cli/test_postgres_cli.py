@@ -87,7 +87,8 @@ def test_a_command_says_the_same_of_both(
     place = str(database.place("reader"))
     of_file = output_here(folder, *command, "--db", _NAME)
     of_database = output_here(folder, *command, "--db", place)
-    assert of_database.replace(place, _NAME) == of_file
+    # How wide a column is depends on how soon its rows come.
+    assert re.sub(" +", " ", of_database.replace(place, _NAME)) == re.sub(" +", " ", of_file)
     assert not of_file.endswith(("\n2", "\n15")), of_file  # wrong usage, a fault of sabot
 
 
@@ -132,7 +133,8 @@ def test_a_log_is_kept_and_pruned_in_the_same_way(
                 for each in (_NAME, place)
             ]
             alike = [re.sub(r'"(removed|set)_unix_ms": \d+', r'"\1"', each) for each in both]
-            assert alike[1].replace(place, _NAME) == alike[0], command
+            one, other = (re.sub(" +", " ", each.replace(place, _NAME)) for each in alike)
+            assert one == other, command
             assert not both[0].endswith(("\n2", "\n15")), both[0]
         with open_store(database.place()) as store, open_store(tmp_path / _NAME) as file:
             assert list(store.raw("U1")) == list(file.raw("U1"))
