@@ -5,7 +5,9 @@ again the sooner: each process has units of its own.
 """
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from typing import TypeVar
@@ -143,10 +145,19 @@ _checker: _Checker
 
 
 def _begin(place: Place, keys: Keys | None) -> None:
-    """Prepare a process. Ctrl-C is ignored in it: the parent handles it."""
+    """Prepare a process. Ctrl-C is ignored in it: the parent handles it. If that is killed, this
+    process ends too: it has keys, and no one else would end it."""
     global _checker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _checker = _Checker(place, keys)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
 
 
 def _continues(span: Span) -> bool:
