@@ -35,6 +35,7 @@ from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.process import HEAP_BYTES, SimulatedShoe, environment, interpreter
 from sabot.sim.waveform import SAMPLE_RATE_HZ
 from sabot_hil.benchmarks import Benchmark, emulation
+from sabot_hil.benchmarks.centre.load import centre_load
 from sabot_hil.benchmarks.centre.storing import storing
 from sabot_hil.benchmarks.cost_model import decision_us, shares
 from sabot_hil.benchmarks.database import BATCH, measure_store
@@ -339,7 +340,7 @@ def main() -> None:
         codec_figures, reader_figures, generator, frame_figures, shoe_figures, heap_high_water,
         journal, database, verifier, listings,
         odds_of_the_largest_game, size_figures, signature_figures, sealing_figures, servicing,
-        following, noting, screens, searches, storing, targets,
+        following, noting, screens, searches, storing, centre_load, targets,
     )  # fmt: skip
     figures: list[Benchmark] = []
     for part in track(parts, "measuring", console=console, transient=True):

@@ -91,7 +91,7 @@ def sustained(centre: Centre, records: int, shoes: int) -> Sustained:
 def rate(seen: Sequence[tuple[float, int]], records: int) -> float:
     """Records a second in the middle of a run: without its start and its end."""
     middle = [each for each in seen if _FROM * records <= each[1] <= _TO * records]
-    if len(middle) < 2:
+    if len({count for _, count in middle}) < 2:
         middle = [seen[0], seen[-1]]
     (begin_s, first), (end_s, last) = middle[0], middle[-1]
     return (last - first) / (end_s - begin_s)
