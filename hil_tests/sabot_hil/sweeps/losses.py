@@ -9,7 +9,7 @@ middle of a message; disks are full, clocks off by hours; a backup is restored, 
 over.
 Every site has its faults at the same time as the others, and those of the centre come on top. In
 the end everything is put right, and once all is quiet both sides are read by SQL and compared with
-what the units recorded.
+what the units recorded. What the programs have printed is kept in build/ if anything is wrong.
 
 The faults and their order are the same for the same seed; when exactly they meet what is on its
 way is not.
@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress
@@ -31,12 +32,14 @@ from rich.progress import Progress
 from sabot_hil.kit.centre.postgres import server_folder
 from sabot_hil.kit.centre.programs import Programs, SabotPrograms
 from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.sweeps.losing import judging
 from sabot_hil.sweeps.losing.centre_faults import CENTRE_FAULTS
 from sabot_hil.sweeps.losing.site_faults import SITE_FAULTS
 from sabot_hil.sweeps.losing.traffic import calm
 from sabot_hil.sweeps.losing.world import World
 
 SITES = 3
+_KEPT = Path(__file__).resolve().parents[3] / "build"
 _CENTRE_SHARE = 0.25  # of the faults
 _CALM_SHARE = 0.15  # of those of a site, after which it is left alone for a while
 _NEED_HARDSHIP = frozenset(
@@ -123,9 +126,9 @@ def run_losses(
             raise thread.failure
     begin_s = time.monotonic()
     if not world.caught_up():
-        outcome.found.append("the centre does not get the rest, though nothing fails any more")
+        outcome.found += judging.lagging(world)
     outcome.recovered_s = time.monotonic() - begin_s
-    outcome.found += world.findings()
+    outcome.found += judging.findings(world)
     outcome.set_back_units, outcome.restarted = world.set_back_units, world.restarted
     outcome.records = sum(head.records for head in world.heads().values())
     outcome.receipts = sum(len(site.receipts()) for site in world.sites)
@@ -147,7 +150,10 @@ def judge(
         planned = plan(faults, seed, sites=sites, left_out=left_out)
         try:
             world.start()
-            return run_losses(world, planned, progress=progress)
+            outcome = run_losses(world, planned, progress=progress)
+            if outcome.found:
+                judging.keep_outputs(world, _KEPT / f"losses-{seed}")
+            return outcome
         finally:
             world.close()
 

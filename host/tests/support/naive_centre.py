@@ -29,7 +29,7 @@ MUTANTS: Mapping[str, str] = {
     "skips_one": "lacks",
     "doubles_one": "is doubled",
     "swaps_two": "has other bytes of",
-    "believes_what_it_sent": "lacks|does not get the rest",
+    "believes_what_it_sent": "lacks|does not go on",
     "counts_again": "head is",
     "takes_any_bytes": "has other bytes of|head is",
     "sends_to_another_unit": "which it never recorded|lacks|which no site has",
@@ -121,6 +121,10 @@ class NaivePrograms:
     def notary(self, address: str, key: Path, keys: Path) -> Sequence[str]:
         """The notary."""
         return [*self._command, "notary", address, str(key)]
+
+    def compare(self, log: Path, address: str, notary: Path, keys: Path) -> Sequence[str]:
+        """There is no such command."""
+        return ()
 
 
 class _Forwarder:

@@ -69,8 +69,9 @@ def by_records(most: int) -> Iterator[Full]:
             centre.wait_for(sent)
             for size in (size for size in _SIZES if size <= most):
                 here = _fill(centre, size)
+                with centre.paused():
+                    added = floor.log_more(_ADDED)
                 before = centre.processor_s()["server"]
-                added = floor.log_more(_ADDED)
                 seen = centre.wait_for(here + added)
                 server_us = 1e6 * (centre.processor_s()["server"] - before) / added
                 moved = [(at_s, taken - here) for at_s, taken in seen]

@@ -1,9 +1,10 @@
 """A centre under load, all of it real: a server, a forwarder for each site, a notary."""
 
 import os
+import signal
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -81,6 +82,17 @@ class Centre:
         """Let every site forward."""
         for forwarder in self.forwarders:
             forwarder.begin()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Within, no site forwards."""
+        for forwarder in self.forwarders:
+            os.kill(forwarder.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for forwarder in self.forwarders:
+                os.kill(forwarder.pid, signal.SIGCONT)
 
     def taken(self) -> int:
         """How many records the centre has taken."""

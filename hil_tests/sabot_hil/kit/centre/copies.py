@@ -153,6 +153,11 @@ def heads_of(connection: "psycopg.Connection[tuple[Any, ...]]") -> dict[str, Hea
     return {unit: Head(newest, bytes(mac or b""), taken) for unit, newest, mac, taken in rows}
 
 
+def newest_of(heads: Mapping[str, Head], unit: str) -> int:
+    """The number of the newest record of a unit; 0 if there is none."""
+    return heads[unit].number if unit in heads else 0
+
+
 def centre_receipts(
     connection: "psycopg.Connection[tuple[Any, ...]]",
 ) -> list[tuple[str, int, bytes]]:

@@ -4,6 +4,7 @@
 ones of their own, right and faulty, to judge the judge.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -44,6 +45,10 @@ class Programs(Protocol):
     def notary(self, address: str, key: Path, keys: Path) -> Sequence[str]:
         """The command that signs at the centre."""
 
+    def compare(self, log: Path, address: str, notary: Path, keys: Path) -> Sequence[str]:
+        """What the auditor's command finds wrong with a site's log and a centre, but for events
+        that the shoe itself says it lost."""
+
 
 class SabotPrograms:
     """The commands of Sabot."""
@@ -75,6 +80,16 @@ class SabotPrograms:
         """`sabot notary`, as often as it can."""
         given = "--db", address, "--key", str(key), "--keys", str(keys), "--every", "1"
         return later("notary", *given)
+
+    def compare(self, log: Path, address: str, notary: Path, keys: Path) -> Sequence[str]:
+        """The findings of `sabot verify --receipts`."""
+        given = "--receipts", address, "--notary", notary, "--keys", keys
+        found = run_sabot("verify", "--db", log, *given, "--json", code=None).stdout
+        return [
+            f"verify: {each['unit']} event {each['event']}: {each['kind']}: {each['detail']}"
+            for each in json.loads(found)["findings"]
+            if each["kind"] != "gap"
+        ]
 
 
 def later(*arguments: str) -> Sequence[str]:

@@ -3,7 +3,6 @@
 import random
 import threading
 import time
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,13 +11,11 @@ from typing import Any
 import psycopg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from sabot.errors import DiskFull
 from sabot.keys import chain_keys
 from sabot_hil.kit.centre import oracle
 from sabot_hil.kit.centre.chained import ChainedUnit
-from sabot_hil.kit.centre.copies import Head, heads_of, read_centre, read_site
+from sabot_hil.kit.centre.copies import Head, heads_of, newest_of, read_centre
 from sabot_hil.kit.centre.hardship import Hardship, library_in
-from sabot_hil.kit.centre.oracle import Truth
 from sabot_hil.kit.centre.postgres import OWNER, Server
 from sabot_hil.kit.centre.programs import NOTARY_ROLE, Pool, Program, Programs
 from sabot_hil.kit.centre.proxy import Proxy
@@ -33,7 +30,6 @@ from sabot_hil.kit.centre.site import Site
 from sabot_hil.kit.waiting import wait_until
 
 UNITS_OF_A_SITE = 2
-_CLOCK_OFF_MS = 13 * 3600 * 1000
 PATIENCE_S = 180.0
 """How soon the centre must have everything once nothing fails any more."""
 _NAP_S = 0.1
@@ -65,12 +61,13 @@ class World:
         """How many forwarders were started again because they sent nothing for seconds."""
         self.set_back_units = 0
         """Of how many units the centre has lost receipted events, all times together."""
-        self.begun_unix_ms = _now_ms()
+        self.begun_unix_ms = now_ms()
         self.private = Ed25519PrivateKey.generate()
         self.public = public_of(self.private)
-        self._own = folder / "own"
-        self._own.mkdir()
-        self._own.chmod(0o755)
+        self.own = folder / "own"
+        """The folder of the sites' logs, the keys, and what programs print."""
+        self.own.mkdir()
+        self.own.chmod(0o755)
         library = library_in(folder)
         self.hardship = Hardship(folder, library) if library is not None else None
         """The disk and the clock of the centre; None if there is no compiler."""
@@ -82,19 +79,21 @@ class World:
         roles = [f"site_{at}" for at in range(sites)]
         units = {role: [f"{role.upper()}-{n}" for n in range(UNITS_OF_A_SITE)] for role in roles}
         programs.make(self.server, units)
-        key, keys, public = self._key_files([u for names in units.values() for u in names])
+        key, self.keys_file, self.notary_file = self._key_files(
+            [unit for names in units.values() for unit in names]
+        )
         self.sites = [
             Site(
-                role, names, self._own, programs=programs, seed=seed, library=library,
-                centre_port=self.server.port, notary=public,
+                role, names, self.own, programs=programs, seed=seed, library=library,
+                centre_port=self.server.port, notary=self.notary_file,
             )
             for role, names in units.items()
         ]  # fmt: skip
         self.notary_link = Proxy(self.server.port)
-        self.notary_output = self._own / "notary.output"
+        self.notary_output = self.own / "notary.output"
         address = self.server.address(NOTARY_ROLE, port=self.notary_link.port)
         self._notaries = Pool(
-            programs.notary(address, key, keys), self.notary_output,
+            programs.notary(address, key, self.keys_file), self.notary_output,
             waits=programs.waits, environment=self._environment,
         )  # fmt: skip
         self.notary: Program | None = None
@@ -165,7 +164,7 @@ class World:
             receipted = {u: s.last_receipt(u) for s in self.sites for u in s.units}
             again = {u: receipted[u] for s in self.waited_for() for u in s.units}
             self._highest = {unit: head.number for unit, head in heads.items()}
-            lost = {u for u, number in receipted.items() if _number(heads, u) < number}
+            lost = {u for u, number in receipted.items() if newest_of(heads, u) < number}
             required = {(unit, "set_back") for unit in lost}
             self.set_back_alarms |= required
             for link in links:
@@ -197,7 +196,7 @@ class World:
             with suppress(psycopg.OperationalError):
                 heads = self.heads()
                 return all(
-                    (newest := site.newest(unit)) == _number(heads, unit)
+                    (newest := site.newest(unit)) == newest_of(heads, unit)
                     and site.last_receipt(unit) == newest
                     for site in self.waited_for()
                     for unit in site.units
@@ -205,29 +204,6 @@ class World:
             return False
 
         return wait_until(look, PATIENCE_S, _nap)
-
-    def findings(self) -> list[str]:
-        """Everything that is wrong now that all is quiet, with what was found on the way."""
-        truth = Truth({unit: made for site in self.sites for unit, made in site.truth().items()})
-        span = self.begun_unix_ms - _CLOCK_OFF_MS, _now_ms() + _CLOCK_OFF_MS
-        centre = read_centre(self.server.address(OWNER))
-        found = [*self.found, *oracle.centre_findings(truth, centre)]
-        found += oracle.receipt_findings(
-            truth, centre.receipts, notary=self.public, where="the centre", between_unix_ms=span,
-            checked="chain",
-        )  # fmt: skip
-        found += oracle.alarm_findings(centre, allowed=self.set_back_alarms)
-        for site in self.sites:
-            copy = read_site(site.log_path)
-            found += oracle.site_findings(truth, copy, site.units)
-            found += oracle.receipt_findings(
-                truth, copy.receipts, notary=self.public, where=site.role, units=site.units,
-                between_unix_ms=span, checked="chain",
-            )  # fmt: skip
-            for unit, number in site.logged.items():
-                if number > truth.newest(unit):
-                    found.append(f"{site.role} lacks {unit} event {number}, which was durable")
-        return found + self._printed() + self._ended()
 
     def close(self) -> None:
         """End everything."""
@@ -242,7 +218,7 @@ class World:
         """The units whose receipted events the centre does not have."""
         with suppress(psycopg.OperationalError):
             heads = self.heads()
-            return [unit for unit, number in receipted.items() if _number(heads, unit) < number]
+            return [unit for unit, number in receipted.items() if newest_of(heads, unit) < number]
         return list(receipted)
 
     def _check_committed(
@@ -260,24 +236,9 @@ class World:
         if connection.execute(query, (unit, receipt.number, receipt.mac)).fetchone() is None:
             self.found.append(f"{site.role} has a receipt of {unit} event {number}; it is nowhere")
 
-    def _printed(self) -> list[str]:
-        outputs = [self.notary_output, *(site.output for site in self.sites)]
-        shown = [(path, path.read_text(errors="replace")) for path in outputs if path.exists()]
-        return [f"{path.name} shows a traceback" for path, text in shown if "Traceback" in text]
-
-    def _ended(self) -> list[str]:
-        """What ended by itself, though it should go on for ever, or until its disk is full."""
-        ended = [("the notary", code) for code in self.notaries_ended]
-        ended += [(f"{site.role}'s forwarder", code) for site in self.sites for code in site.ended]
-        counts = Counter(each for each in ended if each[1] != DiskFull.exit_code)
-        return [
-            f"{who} ended by itself with exit code {code}, {count} times"
-            for (who, code), count in sorted(counts.items())
-        ]
-
     def _key_files(self, units: Sequence[str]) -> tuple[Path, Path, Path]:
         key, keys, public = (
-            self._own / name for name in ("centre.pem", "sabot.keys", "centre.pub.pem")
+            self.own / name for name in ("centre.pem", "sabot.keys", "centre.pub.pem")
         )
         key.write_bytes(private_pem(self.private))
         key.chmod(0o600)
@@ -287,13 +248,10 @@ class World:
         return key, keys, public
 
 
-def _number(heads: Mapping[str, Head], unit: str) -> int:
-    return heads[unit].number if unit in heads else 0
-
-
 def _nap() -> None:
     time.sleep(_NAP_S)
 
 
-def _now_ms() -> int:
+def now_ms() -> int:
+    """The time of day, in milliseconds since 1970 UTC."""
     return time.time_ns() // 1_000_000
