@@ -13,7 +13,7 @@ from sabot.log.presence import ATTACHED
 # The heads of all units; none if nothing was committed since the snapshot of the last call. The
 # first row also has this snapshot, and the log's own id: another one is another log.
 _HEADS = (
-    "SELECT now.snapshot, now.log, u.unit, u.id, u.newest, u.mac FROM"
+    "SELECT now.snapshot, now.log, u.unit, u.newest, u.mac FROM"
     " (SELECT pg_current_snapshot()::text AS snapshot,"
     " (SELECT value FROM about WHERE name = 'id') AS log) AS now"
     " LEFT JOIN units AS u ON now.snapshot <> ?"
@@ -31,7 +31,6 @@ class PostgresFollower(Follower):
         self._sessions = Sessions(place)
         self._snapshot = ""
         self._log: str | None = None
-        self._ids: dict[str, int] = {}
         self._newest: dict[str, tuple[int, bytes]] = {}
 
     def close(self) -> None:
@@ -51,8 +50,7 @@ class PostgresFollower(Follower):
         before, replaced = self._newest, log != self._log
         self._snapshot, self._log = snapshot, log
         known = [row[2:] for row in rows if row[2] is not None]
-        self._ids = {unit: id_ for unit, id_, _, _ in known}
-        self._newest = {unit: (number, mac) for unit, _, number, mac in known if number}
+        self._newest = {unit: (number, mac) for unit, number, mac in known if number}
         changed = {
             unit: head[0]
             for unit, head in self._newest.items()
@@ -61,10 +59,12 @@ class PostgresFollower(Follower):
         return changed | dict.fromkeys(before.keys() - self._newest.keys(), 0)
 
     def records(self, unit: str, after: int, last: int = LARGEST) -> Iterator[RawRecord]:
-        unit_id = self._ids.get(unit)
-        while unit_id is not None:
+        while True:
             some: list[RawRecord] = []
             with self._sessions.reading() as connection:
+                unit_id = queries.unit_id(connection, unit)
+                if unit_id is None:
+                    return
                 until = min(last, queries.newest(connection, unit))
                 while not some and after < until:
                     to = min(until, after + queries.CHUNK)
@@ -78,11 +78,9 @@ class PostgresFollower(Follower):
                 return
 
     def received_before(self, unit: str, unix_ms: int) -> int:
-        unit_id = self._ids.get(unit)
-        if unit_id is None:
-            return 0
         with self._sessions.reading() as connection:
-            return queries.received_before(connection, unit_id, unix_ms)
+            unit_id = queries.unit_id(connection, unit)
+            return 0 if unit_id is None else queries.received_before(connection, unit_id, unix_ms)
 
     def newest_note(self) -> int:
         with self._sessions.session() as session:

@@ -24,7 +24,6 @@ class PostgresReader(Store):
         self._address = place
         self._sessions = Sessions(place)
         self._within = threading.local()  # has the connection of `at_one_moment`
-        self._ids: dict[str, int] = {}
         with self.reading() as connection:
             catalog.check(place, connection)
             self._id = queries.fact(connection, "id")
@@ -182,10 +181,6 @@ class PostgresReader(Store):
             yield connection
 
     def _unit(self, connection: PostgresConnection, unit: str) -> int | None:
-        """The id of a unit in this log; None if it has none. It never becomes another one."""
-        found = self._ids.get(unit)
-        if found is None:
-            found = queries.unit_id(connection, unit)
-            if found is not None:
-                self._ids[unit] = found
-        return found
+        """The id of a unit in this log; None if it has none. It is asked for each time: after a
+        backup was restored, while this program runs, it can be the id of another unit."""
+        return queries.unit_id(connection, unit)

@@ -19,6 +19,7 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
 from sabot.errors import DatabaseUnusable, NoDatabaseServer
 from sabot.keys.chain_keys import Keys
+from sabot.link.session import Record
 from sabot.log.postgres.store import PostgresStore
 from sabot.log.store import DAMAGED, Filter, Row, open_store
 
@@ -47,6 +48,44 @@ def test_a_log_that_was_set_back_takes_nothing_until_it_is_asked_where_it_ends(
         assert store.last_number("U1") == 6
         store.append("U1", events[6:])
         assert [number for number, *_ in store.raw("U1")] == list(range(1, 13))
+
+
+def test_a_unit_is_not_taken_for_another_one_whose_id_it_has_after_a_restore(
+    database: Database,
+) -> None:
+    own = {
+        unit: [(each.event.number, each.data, each.mac) for each in events]
+        for unit, events in (("U1", _events(4)), ("U2", _events(7)))
+    }
+    with open_store(database.place("logger"), create=True) as store:
+        store.append("U1", _events(4))
+        store.append("U2", _events(7))
+    with open_store(database.place("reader")) as store:
+        follower = store.follower()
+        for changed in range(2):
+            follower.poll()
+            for unit, records in own.items():
+                assert list(store.raw(unit)) == list(follower.records(unit, 0)) == records
+                assert store.records_within(unit, 1, 9) == len(records)
+            if not changed:
+                _exchange_ids(database)
+        follower.close()
+
+
+def _events(count: int) -> list[Record]:
+    return [recorded(naive_event(number)) for number in range(1, count + 1)]
+
+
+def _exchange_ids(database: Database) -> None:
+    """Give each of two units the id that the other had, as sites do that send their units in
+    another order to a backup of before the first."""
+    with database.connect("postgres") as session:
+        session.execute("ALTER TABLE sabot.units ALTER id DROP IDENTITY")
+        for offset, sign in ((10, 1), (13, -1)):  # 1, 2 become 11, 12 and then 2, 1
+            for table, column in (("units", "id"), ("records", "unit"), ("days", "unit")):
+                session.execute(
+                    f"UPDATE sabot.{table} SET {column} = %s + %s * {column}", (offset, sign)
+                )
 
 
 @pytest.mark.slow
