@@ -21,7 +21,9 @@ from sabot.centre.watcher import Watcher
 from sabot.errors import DatabaseLocked, DatabaseUnusable, NoDatabaseServer
 from sabot.log.found import RawRecord
 
-_PRESENCE_EVERY_S = 60.0
+_REST_EVERY_S = 60.0
+"""How often what is beside the newest records is sent: presence, and events that came to the log
+late."""
 _REFUSED_AGAIN_S = 60.0
 """How soon to ask again for a unit that the centre does not take."""
 _TRIES = 3
@@ -45,7 +47,7 @@ class Session:
         self._watcher = watcher
         self._now_s = now_s
         self._beside = Beside(log, centre, state)
-        self._presence_at_s = 0.0
+        self._rest_at_s = 0.0
         self._refused_at_s = now_s() + _REFUSED_AGAIN_S
         self.units: dict[str, Unit] = {}
 
@@ -57,9 +59,7 @@ class Session:
         heads = self._centre.heads(units)
         for unit in units:
             self._begin(unit, heads.get(unit))
-        for unit, first, last in self._centre.holes():
-            if unit in self.units and self.units[unit].going:
-                self._fill(unit, first, last)
+        self._fill_holes()
 
     def step(self) -> bool:
         """Send one batch of each unit that has any. Return whether something was sent."""
@@ -85,9 +85,10 @@ class Session:
                 self._send(unit, here)
             self._watcher.backlog(unit, max(0, newest - self.units[unit].number))
         self._beside.send_checkpoints(self.units)
-        if not sent and self._now_s() >= self._presence_at_s:
-            self._presence_at_s = self._now_s() + _PRESENCE_EVERY_S
+        if not sent and self._now_s() >= self._rest_at_s:
+            self._rest_at_s = self._now_s() + _REST_EVERY_S
             self._beside.send_presence(self.units)
+            self._fill_holes()
         return sent
 
     def fetch_receipts(self) -> None:
@@ -136,6 +137,11 @@ class Session:
                 self._refuse(unit, str(refused))
                 return
             here.number, here.mac = stone.last, stone.after
+
+    def _fill_holes(self) -> None:
+        for unit, first, last in self._centre.holes():
+            if unit in self.units and self.units[unit].going:
+                self._fill(unit, first, last)
 
     def _fill(self, unit: str, first: int, last: int) -> None:
         """Send what the log has of events that the centre lacks between others."""

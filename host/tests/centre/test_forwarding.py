@@ -358,6 +358,27 @@ def test_holes_in_a_log_stay_holes(path: Path, centre: Centre) -> None:
     assert centre.ask("SELECT first, last FROM sabot.holes ORDER BY first") == [(1, 6), (20, 30)]
 
 
+def test_events_that_come_to_a_log_late_are_sent_too(tmp_path: Path, centre: Centre) -> None:
+    path, late = tmp_path / "site.sqlite", slice(19, 30)
+    whole = {unit: LOGS[unit].stored() for unit in UNITS}
+    with new_log(path) as store:
+        for unit, records in whole.items():
+            store.append(unit, [*records[: late.start], *records[late.stop :]])
+        clock_s = [0.0]
+        with site_log(path) as (_, log), PostgresCentre(centre.database.place("site_1")) as link:
+            session = Session(log, link, State(()), Noted(), lambda: clock_s[0])
+            session.begin()
+            while session.step():
+                pass
+            for unit, records in whole.items():
+                store.append(unit, records[late])
+            for clock_s[0] in (30.0, 90.0):
+                session.step()
+    for unit in UNITS:
+        assert centre.stored(unit) == LOGS[unit].records
+    assert centre.ask("SELECT 1 FROM sabot.holes") == []
+
+
 @pytest.mark.parametrize("record", ["'text'", "zeroblob(193)", "7", "x''"])
 def test_a_row_that_is_no_record_is_passed_over_and_named(
     path: Path, centre: Centre, record: str
