@@ -74,8 +74,7 @@ def by_records(most: int) -> Iterator[Full]:
                 before = centre.processor_s()["server"]
                 seen = centre.wait_for(here + added)
                 server_us = 1e6 * (centre.processor_s()["server"] - before) / added
-                moved = [(at_s, taken - here) for at_s, taken in seen]
-                yield Full(here, rate(moved, added), server_us, centre.size_bytes())
+                yield Full(here, rate(seen), server_us, centre.size_bytes())
 
 
 def _fill(centre: Centre, size: int) -> int:

@@ -32,7 +32,6 @@ EVENTS = 600  # of each shoe, that wait at the sites
 _PER_S = 444  # events of a thousand tables
 _LAG_S = 30.0
 _POLL_S = 0.01
-_FROM, _TO = 0.1, 0.9  # of what is sent: where it is sustained
 _SETTLE_S = 2.0
 
 _Commit = tuple[str, int, float]
@@ -46,6 +45,7 @@ class Sustained:
     shoes: int
     records: int
     per_s: float
+    """From the start of the forwarders until the last of them."""
     forwarders_us: float
     """Processor time for each record, and so for the next two."""
     server_us: float
@@ -83,17 +83,14 @@ def sustained(centre: Centre, records: int, shoes: int) -> Sustained:
     after = centre.processor_s()
     us = {name: 1e6 * (after[name] - before[name]) / records for name in after}
     return Sustained(
-        shoes, records, rate(seen, records), us["forwarders"], us["server"], us["notary"],
+        shoes, records, rate(seen), us["forwarders"], us["server"], us["notary"],
         (centre.size_bytes() - bytes_before) / records,
     )  # fmt: skip
 
 
-def rate(seen: Sequence[tuple[float, int]], records: int) -> float:
-    """Records a second in the middle of a run: without its start and its end."""
-    middle = [each for each in seen if _FROM * records <= each[1] <= _TO * records]
-    if len({count for _, count in middle}) < 2:
-        middle = [seen[0], seen[-1]]
-    (begin_s, first), (end_s, last) = middle[0], middle[-1]
+def rate(seen: Sequence[tuple[float, int]]) -> float:
+    """Records a second from the first look until the last, with the start of each site."""
+    (begin_s, first), (end_s, last) = seen[0], seen[-1]
     return (last - first) / (end_s - begin_s)
 
 

