@@ -29,6 +29,8 @@ class _Source:
     said: dict[str, list[Said]] = field(default_factory=lambda: defaultdict(list))
     receipts: dict[str, dict[bytes, Said]] = field(default_factory=lambda: defaultdict(dict))
     """By unit and hash."""
+    units: set[str] = field(default_factory=set)
+    """The units that it has, or speaks of."""
 
 
 def check(
@@ -63,11 +65,13 @@ def _compare(
     """Compare one log with all that was said."""
     side = CENTRE if _is_centre(store) else SITE
     here, foreign = set(store.units()), []
+    last_site = _last_sites(sources)
+    own_sites = {last_site[unit] for unit in here if unit in last_site}
     findings: list[Finding] = []
     notes: list[Note] = []
     for unit in sorted({unit for source in sources for unit in source.said}):
-        if unit not in here and side == SITE:  # another site has it
-            foreign.append(unit)
+        if unit not in here and side == SITE and last_site.get(unit) not in own_sites:
+            foreign.append(unit)  # another site has it
             continue
         found = FoundInUnit(unit)
         said = list({each for source in sources for each in source.said.get(unit, ())})
@@ -80,9 +84,20 @@ def _compare(
     return findings, notes
 
 
+def _last_sites(sources: Sequence[_Source]) -> dict[str, str]:
+    """By unit the site that spoke of it last."""
+    latest: dict[str, Said] = {}
+    for source in sources:
+        for unit, said in source.said.items():
+            for each in said:
+                if each.site and (unit not in latest or each.unix_ms > latest[unit].unix_ms):
+                    latest[unit] = each
+    return {unit: each.site for unit, each in latest.items()}
+
+
 def _of_log(store: Store, notaries: Sequence[bytes], findings: list[Finding]) -> _Source:
-    source = _Source(str(store.place))
-    for unit in store.units():
+    source = _Source(str(store.place), units=set(store.units()))
+    for unit in source.units:
         for number, data in store.receipts(unit):
             _take(source, data, notaries, findings, unit, number)
         for checkpoint in of_log.checkpoints(store, unit):
@@ -97,6 +112,7 @@ def _of_file(path: Path, notaries: Sequence[bytes], findings: list[Finding]) -> 
             _take_checkpoint(source, each)
         else:
             _take(source, each, notaries, findings)
+    source.units = set(source.said)
     return source
 
 
@@ -137,9 +153,9 @@ def _take(
 def _only_at(one: _Source, other: _Source) -> Iterator[Note]:
     """Name the receipts that one has and the other does not, by unit."""
     for unit, receipts in sorted(one.receipts.items()):
-        there = other.receipts.get(unit)
-        if there is None:
+        if unit not in other.units:
             continue
+        there = other.receipts.get(unit, {})
         only = [said for key, said in receipts.items() if key not in there]
         if only:
             first, last = min(only, key=_number), max(only, key=_number)
