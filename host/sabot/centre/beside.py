@@ -33,11 +33,11 @@ class Beside:
         """Say of each unit that has gone on how far the log has it."""
         known = []
         for unit, here in units.items():
-            if here.going and here.mac and here.number not in (0, here.told):
+            if here.going and here.mac and here.number not in (0, here.said):
                 if here.number <= self._log.newest.get(unit, 0):
                     records = self._records_up_to(unit, here.number)
                     known.append((unit, here.number, here.mac, records))
-                here.told = here.number
+                here.said = here.number
         if known:
             self._centre.checkpoints(known)
 

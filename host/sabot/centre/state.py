@@ -21,7 +21,7 @@ class Unit:
     """The log's newest event when it was looked at last."""
     compared: bool = False
     """Whether the centre has compared the record at `number` with the site's, byte for byte."""
-    told: int = -1
+    said: int = -1
     """The event of the last checkpoint that the centre got."""
     not_sent: int = 0
     """The last row that is no record, and was passed over."""
