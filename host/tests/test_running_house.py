@@ -62,6 +62,6 @@ def test_what_a_restored_server_lacks_comes_again_from_the_shoe(tmp_path: Path) 
         restored = _stored(address)
         assert archived == restored[: len(archived)] and len(restored) < len(lost)
         run(tmp_path, *log)
-        assert _stored(address) == lost
+        assert _stored(address)[: len(lost)] == lost  # then comes that its clock was set
         verify = ("verify", "--db", address, "--checkpoints", "kept.jsonl")
         assert ": no_key: " in run(tmp_path, *verify, code=1).stdout.splitlines()[0]

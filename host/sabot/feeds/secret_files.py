@@ -32,7 +32,9 @@ def webhook_secrets(path: Path) -> tuple[bytes, ...]:
     changes from one to the next there are two. Raises Unusable."""
     lines = _lines(path)
     if not 1 <= len(lines) <= _MOST_SECRETS:
-        raise Unusable(f"{path}: must have 1 to {_MOST_SECRETS} lines, a secret each; correct it")
+        raise Unusable(
+            f"{path}: must have a secret on each line, at most {_MOST_SECRETS}; correct it"
+        )
     return tuple(_key(path, place, line) for place, line in enumerate(lines, 1))
 
 

@@ -138,8 +138,8 @@ def test_all_faults_are_said_at_once(folder: Path) -> None:
         ("A" * 40, "line 1 is not whsec_"),
         ("whsec_*" + "A" * 40, "line 1 is not whsec_"),
         (f"{_SECRET}\nwhsec_" + "A" * 8, "line 2 has 6 bytes"),
-        (f"{_SECRET}\n" * 6, "must have 1 to 5 lines"),
-        ("", "must have 1 to 5 lines"),
+        (f"{_SECRET}\n" * 6, "must have a secret on each line, at most 5"),
+        ("", "must have a secret on each line, at most 5"),
         ("x" * 5000, "larger than a secret"),
     ],
 )
