@@ -125,7 +125,7 @@ class Checkers:
 
 def spans_of(span: Span) -> list[Span]:
     """A long span in parts that are checked side by side. The MAC before all but the first is read
-    by whoever checks it."""
+    by the person who checks it."""
     firsts = range(span.first, span.last + 1, SPAN)
     return [
         Span(span.unit, first, min(first + SPAN - 1, span.last), None if at else span.before)

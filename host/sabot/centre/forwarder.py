@@ -74,7 +74,7 @@ class Forwarder:
         self._lost = False
 
     def run(self) -> None:
-        """Forward. Raises DatabaseUnusable if the site's log is no more, or the centre takes no
+        """Forward. Raises DatabaseUnusable if the site's log is gone, or the centre takes no
         connection of this site from the first on; with `once`, NoDatabaseServer if there is no
         centre, or nothing goes on for a minute.
         """

@@ -32,7 +32,7 @@ _UNITS = (
 
 
 class NotaryWatcher(Protocol):
-    """Who is told what a notary does."""
+    """What shows what a notary does."""
 
     def receipt(self, unit: str, number: int, unix_ms: int) -> None:
         """A receipt up to event `number` of `unit` was signed at this time."""

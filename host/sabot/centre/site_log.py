@@ -153,7 +153,7 @@ class SiteLog:
 
 
 def is_record(row: RawRecord) -> bool:
-    """Whether a row of the log can be sent. What is no bytes, or of a size that no record or MAC
+    """Whether a row of the log can be sent. What is not bytes, or of a size that no record or MAC
     has, was put there by a person, and the centre has no column for it."""
     number, record, mac = row
     return (

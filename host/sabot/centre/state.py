@@ -24,7 +24,7 @@ class Unit:
     said: int = -1
     """The event of the last checkpoint that the centre got."""
     not_sent: int = 0
-    """The last row that is no record, and was passed over."""
+    """The last row that is not a record, and was passed over."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Who is told what a forwarder does: the terminal, and the metrics."""
+"""What shows what a forwarder does: the terminal, and the metrics."""
 
 from typing import Protocol
 

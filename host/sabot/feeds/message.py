@@ -41,7 +41,7 @@ class Message:
     unit: str
     position: Position
     id: str
-    """Unit and number of the record that made it, and what it is if that is no round. The same
+    """Unit and number of the record that made it, and what it is if that is not a round. The same
     message always has the same."""
     what: str
     """One of WHAT."""
@@ -60,8 +60,8 @@ def message_of(
     kind: str = "",
 ) -> Message:
     """Return the message of this CloudEvents type about `data`, which has `unit` and `table`. The
-    record `number` made it, at a time of the unit's clock; `kind` tells messages of one record
-    apart."""
+    record `number` made it, at a time of the unit's clock; messages of one record differ in
+    `kind`."""
     unit: str = data["unit"]
     id_ = f"{token(unit)}/{number}"
     if kind:

@@ -1,7 +1,7 @@
 """Makes the messages of one unit, from any of its events on.
 
 A unit's messages are those of its shoes of cards, one after the other, and each begins from what
-`Before` says. So whoever makes them, live or from the middle of an old log, makes the same ones.
+`Before` says. So all who make them, live or from the middle of an old log, makes the same ones.
 """
 
 import threading

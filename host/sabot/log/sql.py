@@ -4,6 +4,7 @@ Parts of the program that have tables of their own in a log (sabot/desk, its che
 is the same for SQLite and PostgreSQL, with `?` for a parameter. Everything else asks the `Store`.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -12,39 +13,41 @@ class Cursor(Protocol):
     """The answer to a query."""
 
     @property
+    @abstractmethod
     def rowcount(self) -> int:
         """How many rows a statement changed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fetchone(self) -> Any:
         """The next row; None after the last one."""
 
+    @abstractmethod
     def fetchall(self) -> list[Any]:
         """All rows that are left."""
-        raise NotImplementedError
 
+    @abstractmethod
     def __iter__(self) -> Iterator[Any]:
-        raise NotImplementedError
+        """The rows that are left, one after the other."""
 
 
 class Connection(Protocol):
     """A connection within a transaction, or one that sees the log as it was when it was opened."""
 
+    @abstractmethod
     def execute(self, query: str, parameters: Sequence[Any] = (), /) -> Cursor:
         """Carry out a statement."""
-        raise NotImplementedError
 
+    @abstractmethod
     def has_table(self, name: str) -> bool:
         """Whether the log has this table: one of an older version may not have it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reads_secrets(self) -> bool:
         """Whether this program may read all of the log: a role of PostgreSQL may be kept from the
         users' hashes, from sessions, and from the secret of the desk."""
-        raise NotImplementedError
 
+    @abstractmethod
     def bounded(self, column: str, kind: str, most: int = 8) -> str:
         """The SQL of a column's value; of NULL if it is not of `kind` ("blob", "integer" or
         "text"), or longer than `most` bytes or characters. A person with a file can put anything
         there, of any size."""
-        raise NotImplementedError

@@ -1,7 +1,7 @@
 """The log: events of many units in a database, each byte for byte as its shoe wrote it.
 
 `open_store` opens one: a file of SQLite (sqlite/) or a database of a PostgreSQL server (postgres/).
-Whoever reads or writes a log knows only what is here.
+Programs that read or write a log know only what is here.
 """
 
 import hashlib

@@ -10,7 +10,7 @@ from sabot_protocol.events import MAC_SIZE
 
 
 def checkpoints(store: Store, unit: str) -> Iterator[SiteCheckpoint]:
-    """What sites said of their logs of `unit`, in order; nothing of a log that is no centre."""
+    """What sites said of their logs of `unit`, in order; nothing of a log that is not a centre."""
     query = (
         "SELECT c.number, c.mac, c.records, c.site, c.unix_ms FROM site_checkpoints AS c"
         " JOIN units AS u ON u.id = c.unit WHERE u.unit = ? ORDER BY c.number"

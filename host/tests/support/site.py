@@ -25,7 +25,7 @@ Stored = list[tuple[int, bytes, bytes]]
 
 
 class Noted:
-    """A watcher that notes what it is told."""
+    """A watcher that notes every call."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -68,7 +68,7 @@ def server_killed_before_commit(world: World, rng: random.Random) -> bool:
 
 
 def server_killed_before_answer(world: World, rng: random.Random) -> bool:
-    """SIGKILL after a site's batch is durable, before the site is told."""
+    """SIGKILL after a site's batch is durable, before the site has the answer."""
     world.server.change("synchronous_standby_names", _NOBODY)
     met = log_until_statement(world, rng, "wait_event = 'SyncRep'")
     _kill_and_start(world)

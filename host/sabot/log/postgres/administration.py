@@ -92,7 +92,7 @@ def revoke(place: Address, role: str, what: str) -> None:
 
 
 def let_forward(place: Address, role: str, units: Sequence[str]) -> None:
-    """Let a login role forward these units, and no other role that is no logger.
+    """Let a login role forward these units, and no other role that is not a logger.
 
     Raises DatabaseUnusable if there is no such role, if another has a unit, or if the role may
     write every unit anyway.

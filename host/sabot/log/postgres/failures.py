@@ -17,7 +17,7 @@ _NOT_A_LOG = ("42", "3F")
 _WRONG_VALUE = ("22", "23")
 _DAMAGED = ("XX", "58")
 
-# Without a code an error is not the server's. If it is none of these, what came made no sense to
+# Without a code an error is not the server's. If it is not one of these, what came made no sense to
 # the library: the connection ended within a message, or the link changed it.
 _OWN_FAULTS = (
     psycopg.DataError,

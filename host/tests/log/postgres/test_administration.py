@@ -1,4 +1,4 @@
-"""Making a log in PostgreSQL, and letting roles use it, as a keeper who is no superuser."""
+"""Making a log in PostgreSQL, and letting roles use it, as a keeper who is not a superuser."""
 
 from collections.abc import Iterator
 

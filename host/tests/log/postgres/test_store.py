@@ -122,9 +122,9 @@ def test_what_a_site_says_wrongly_of_its_events_is_found_and_rebuilt(
     lies = {
         3: {"kind": "run_twice"}, 5: {"unix_ms": 17}, 7: {"shoe": 99}, 8: {"round": 5},
     }  # fmt: skip
-    told = [row._replace(**lies.get(row.number, {})) for row in rows]
+    changed = [row._replace(**lies.get(row.number, {})) for row in rows]
     with PostgresStore(database.place("keeper"), create=True) as store:
-        store.take("U1", told, 0)
+        store.take("U1", changed, 0)
         (found,) = verify(store, Summary(), VerifyOptions(keys=keys))
         assert (found.kind, found.event) == ("derived", min(lies))
         assert f", and {len(lies) - 1} more" in found.detail
