@@ -5,39 +5,28 @@ index to find events quickly: it is derived from `records` when there is time, a
 """
 
 import hashlib
-import os
 import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
-from sabot.log.found import LARGEST, Filter, RawRecord, Row
+from sabot.log.found import LARGEST
 from sabot.log.presence import Span
-from sabot.log.sqlite import lookup, presence_table, queries, receipts_table, schema, soundness
-from sabot.log.sqlite.derived import RECORD_AND_MAC, derive, derived_rows, underived_rows
-from sabot.log.sqlite.follow import SqliteFollower
+from sabot.log.sqlite import presence_table, queries, receipts_table, schema
+from sabot.log.sqlite.derived import derive
 from sabot.log.sqlite.log_file import (
-    ERRORS,
     LOGGING,
     LogConnection,
     Writer,
-    connect,
-    reading_mode,
-    snapshot,
-    user_error,
 )
+from sabot.log.sqlite.reader import SqliteReader
 from sabot.log.sqlite.same_file import replaced
-from sabot.log.store import Removal, Store
-from sabot_protocol.games import MAX_DOCUMENT
+from sabot.log.store import Removal
 
-_LARGEST_TOMBSTONE = 1 << 24  # bytes; a shoe of cards takes about ten
 _CLOSING_BUSY_TIMEOUT_MS = 100
-_STOPPED_EVERY = 100_000  # steps of SQLite: a few milliseconds
 _CHUNK = 1000  # records derived in one transaction; appending waits meanwhile
 _CLOSING_DERIVES = 20_000  # takes less than half a second
 
@@ -49,17 +38,13 @@ _INSERT_NEWEST = (  # newer than all that was pruned or derived: no other table 
 )
 
 
-class SqliteStore(Store):
+class SqliteStore(SqliteReader):
     """The log at `path`; a new file is made with `create`."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
-        super().__init__(path)
-        self.path = path
-        self._ahead = path.with_name(path.name + "-wal")
-        self._appends = create
+        super().__init__(path, appends=create)
         self.writer = Writer(path, LOGGING if create else "rw")
         """Its `with` block is a transaction."""
-        self._within = threading.local()  # has the connection of `at_one_moment`
         self._ids: dict[str, int] = {}
         self._newest: dict[str, tuple[int, int, bytes, bytes]] = {}  # id, number, record, MAC
         self._may_lack_rows = create  # some records may have no row in `events`
@@ -122,112 +107,10 @@ class SqliteStore(Store):
         with self.writer as connection:
             self._convert(connection)
 
-    def last_number(self, unit: str) -> int:
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            return 0 if unit_id is None else queries.newest(connection, unit_id)
-
-    def units(self) -> list[str]:
-        with self.reading() as connection:
-            return list(queries.units(self.path, connection))
-
-    def count(self) -> int:
-        with self.reading(lists=False) as connection:
-            return int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
-
-    def rows(self, wanted: Filter = Filter()) -> Iterator[Row]:
-        wanted = wanted.in_columns()
-        with self.reading() as connection:
-            for unit, unit_id in self._wanted_units(connection, wanted.unit).items():
-                newest = underived_rows(connection, unit_id, unit, wanted)
-                if wanted.newest_first:
-                    yield from reversed(list(newest))
-                yield from derived_rows(connection, unit_id, unit, wanted)
-                if not wanted.newest_first:
-                    yield from newest
-
-    def place_at(self, unit: str, unix_ms: int) -> tuple[int, int] | None:
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            return None if unit_id is None else lookup.place_at(connection, unit_id, unix_ms)
-
-    def rounds_within(
-        self, unit: str, begin_unix_ms: int | None, end_unix_ms: int | None
-    ) -> tuple[int, int | None] | None:
-        with self.reading() as connection:
-            unit_id = self._unit(connection, unit)
-            span = begin_unix_ms, end_unix_ms
-            return None if unit_id is None else lookup.rounds_within(connection, unit_id, *span)
-
-    def raw_chunks(
-        self, unit: str, first: int | None = None, last: int | None = None
-    ) -> Iterator[list[RawRecord]]:
-        query = f"SELECT number, {RECORD_AND_MAC} FROM records WHERE unit = ?"
-        with self.reading(lists=False) as connection:
-            limits, values = queries.limits(first, last)
-            parameters = [self._unit(connection, unit), *values]
-            some: list[RawRecord] = []
-            try:
-                for row in connection.execute(f"{query}{limits} ORDER BY number", parameters):
-                    some.append(row)
-                    if len(some) == _CHUNK:
-                        yield some
-                        some = []
-            except ERRORS:  # a damaged page: those before it can be read
-                yield some
-                raise
-            yield some
-
-    def first_from(self, unit: str, number: int) -> int | None:
-        with self.reading(lists=False) as connection:
-            return queries.first_from(connection, self._unit(connection, unit), number)
-
-    def records_within(self, unit: str, first: int, last: int) -> int:
-        with self.reading(lists=False) as connection:
-            return queries.records_within(connection, self._unit(connection, unit), first, last)
-
-    def derived(
-        self, unit: str, first: int | None = None, last: int | None = None
-    ) -> Iterator[tuple[int, str, int | None, int, int]]:
-        query = "SELECT number, kind, unix_ms, shoe, round FROM events WHERE unit = ?"
-        with self.reading() as connection:
-            parameters: list[object] = [self._unit(connection, unit)]
-            limits, values = queries.limits(first, last)
-            yield from connection.execute(
-                f"{query}{limits} ORDER BY number", [*parameters, *values]
-            )
-
-    def counts(self, unit: str, kinds: Sequence[str]) -> list[int]:
-        with self.reading() as connection:
-            return queries.counts(connection, self._unit(connection, unit), kinds)
-
-    def last_received(self, unit: str) -> int | None:
-        with self.reading(lists=False) as connection:
-            return queries.last_received(connection, self._unit(connection, unit))
-
-    def tombstone_rows(self, unit: str) -> list[tuple[Any, Any, bytes]]:
-        query = (
-            "SELECT first, last, CASE WHEN typeof(tombstone) = 'blob' AND length(tombstone) <= ?"
-            " THEN tombstone ELSE x'' END FROM tombstones WHERE unit = ? ORDER BY first"
-        )
-        with self.reading(lists=False) as connection:
-            parameters = (_LARGEST_TOMBSTONE, self._unit(connection, unit))
-            return connection.execute(query, parameters).fetchall()
-
     def keep_game(self, document: bytes) -> None:
         row = (hashlib.sha256(document).digest(), document)
         with self.writer as connection:
             connection.execute("INSERT OR IGNORE INTO games VALUES (?, ?)", row)
-
-    def kept_game(self, sha256: bytes) -> object:
-        query = (
-            f"SELECT document FROM games WHERE sha256 = ? AND length(document) <= {MAX_DOCUMENT}"
-        )
-        with self.reading(lists=False) as connection:
-            if not connection.has_table("games"):
-                return None
-            found = connection.execute(query, (sha256,)).fetchone()
-        return None if found is None else found[0]
 
     def keep_presence(self, spans: Sequence[Span]) -> None:
         if self.writer.written_by_others():
@@ -235,34 +118,12 @@ class SqliteStore(Store):
         with self.writer as connection:
             presence_table.write(connection, spans)
 
-    def presence(self, unit: str) -> list[Span]:
-        with self.reading(lists=False) as connection:
-            here = connection.has_table("presence")
-            return presence_table.read(connection, unit) if here else []
-
-    def must_have_games_after(self, unit: str) -> int | None:
-        with self.reading(lists=False) as connection:
-            if not connection.has_table("games"):
-                return None
-            return schema.before_games(connection, unit)
-
     def keep_receipts(self, unit: str, receipts: Sequence[tuple[int, bytes]]) -> None:
         with self.writer as connection:
             unit_id = self._unit(connection, unit)
             if unit_id is None:
                 raise DatabaseUnusable(f"{self.path}: has no unit {unit}; `sabot units` lists them")
             receipts_table.write(connection, unit_id, receipts)
-
-    def receipts(self, unit: str, after: int = 0) -> Iterator[tuple[int, bytes]]:
-        with self.reading(lists=False) as connection:
-            if connection.has_table("receipts"):
-                yield from receipts_table.read(connection, self._unit(connection, unit), after)
-
-    def last_receipt(self, unit: str) -> tuple[int, bytes] | None:
-        with self.reading(lists=False) as connection:
-            if not connection.has_table("receipts"):
-                return None
-            return receipts_table.last(connection, self._unit(connection, unit))
 
     def prune_all(self, removals: Sequence[Removal]) -> None:
         for each in removals:  # a transaction each: a shoe waits for none for long
@@ -286,22 +147,6 @@ class SqliteStore(Store):
             connection.execute(
                 "INSERT INTO tombstones VALUES (?, ?, ?, ?)", (unit_id, first, last, tombstone)
             )
-
-    def copy(self, to: Path) -> int:
-        try:
-            to.touch(exist_ok=False)
-        except OSError as error:
-            raise DatabaseUnusable(
-                f"{to}: cannot be written ({error.strerror}); name another file with -o"
-            ) from None
-        try:
-            with self.reading(lists=False) as connection, closing(connect(to, "rw")) as copied:
-                connection.backup(copied)
-                copied.execute("PRAGMA journal_mode=DELETE")  # it can be read in any folder
-                return int(copied.execute("SELECT count(*) FROM records").fetchone()[0])
-        except BaseException:  # also Ctrl-C: half a copy is useless
-            to.unlink()
-            raise
 
     def derive(self, most: int | None = None) -> None:
         if self._appends and not self._may_lack_rows:
@@ -330,15 +175,6 @@ class SqliteStore(Store):
                 connection.execute(index)
             schema.check(self.path, connection)
         return done
-
-    def faults(self, stopped: Callable[[], bool] = lambda: False) -> list[str]:
-        with self.reading() as connection:
-            connection.set_progress_handler(stopped, _STOPPED_EVERY)
-            return list(soundness.faults(connection))
-
-    def fact(self, name: str) -> str | None:
-        with self.reading() as connection:
-            return queries.fact(connection, name)
 
     def change_fact(self, name: str, change: Callable[[str | None], str | None]) -> None:
         with self.writer as connection:
@@ -388,17 +224,6 @@ class SqliteStore(Store):
                     "log this shoe to another database and keep both"
                 )
 
-    def _unit(self, connection: LogConnection, unit: str) -> int | None:
-        """The id of a unit in this log; None if it has none."""
-        return queries.unit_id(self.path, connection, unit)
-
-    def _wanted_units(self, connection: LogConnection, unit: str | None) -> dict[str, int]:
-        """The id of a unit, or of all for None."""
-        if unit is None:
-            return queries.units(self.path, connection)
-        unit_id = self._unit(connection, unit)
-        return {} if unit_id is None else {unit: unit_id}
-
     def _unit_or_new(self, connection: LogConnection, unit: str) -> int:
         """The id of a unit in this log; a new unit gets one."""
         unit_id = self._unit(connection, unit)
@@ -406,9 +231,6 @@ class SqliteStore(Store):
             unit_id = connection.execute("INSERT INTO units (unit) VALUES (?)", (unit,)).lastrowid
         assert unit_id is not None
         return unit_id
-
-    def follower(self) -> SqliteFollower:
-        return SqliteFollower(self.path)
 
     def writing(self) -> Writer:
         return self.writer
@@ -418,35 +240,3 @@ class SqliteStore(Store):
 
     def forget_replaced(self) -> None:
         self.writer.scrub()
-
-    @contextmanager
-    def at_one_moment(self) -> Iterator[None]:
-        with self.reading() as connection:
-            self._within.connection = connection
-            try:
-                yield
-            finally:
-                del self._within.connection
-
-    @contextmanager
-    def reading(self, *, lists: bool = True) -> Iterator[LogConnection]:
-        # Without `lists` only the records and their tombstones may be read.
-        if (within := getattr(self._within, "connection", None)) is not None:
-            yield within
-            return
-        mode = "ro" if self._appends else reading_mode(self.path)
-        try:
-            with closing(snapshot(self.path, mode)) as connection:
-                if schema.is_empty(connection) and not self.path.stat().st_size:
-                    raise DatabaseUnusable(
-                        f"{self.path}: an empty file, not a log; `sabot log` makes one"
-                    )
-                schema.check(self.path, connection, lists=lists)
-                yield connection
-        except ERRORS as error:
-            if not os.access(self.path.parent, os.W_OK) and self._ahead.exists():
-                raise DatabaseUnusable(
-                    f"{self.path}: the newest events are in {self._ahead.name} beside it, which "
-                    "can be read only in a folder that you may write to; copy both files to one"
-                ) from None
-            raise user_error(self.path, error) from None
