@@ -14,7 +14,8 @@ class Shape:
 
     A field is `name:type`; a space separates fields. Types: `uint`, `int` (64 bits), `flag`,
     `text`, `bytes`, `card` (0-53), or the name of one of `enums.ENUMERATIONS`; a `?` after it
-    allows null. The new shape is appended to `listed`, so the definitions make the lists.
+    allows null. Fields that came after version 10 stand after a `|`: an older shoe leaves them out.
+    The new shape is appended to `listed`, so the definitions make the lists.
     """
 
     # A shoe has some eighty of these, so an attribute with its default is only in the class.
@@ -23,6 +24,8 @@ class Shape:
     """Of a command: the report that answers it; None: a `reply`."""
     by: "int | None" = None
     """Of a command: who may send it (messages.py). Of an event: who makes it (events.py)."""
+    least: "int | None" = None
+    """The number of fields before the `|`; None if there is no `|`, and every version has them all."""
     # A shoe reads the fields of few shapes; those of all would take 6 KB of its heap as tuples.
     _fields: "str | tuple[tuple[str, str], ...]" = ()
 
@@ -40,6 +43,8 @@ class Shape:
             self.name = name
         if fields:
             self._fields = fields
+        if "|" in fields:
+            self.least = fields[: fields.index("|")].count(":")
         if by is not None:
             self.by = by
         if answer is not None:
@@ -68,7 +73,7 @@ class Shape:
 
 def fields_of(fields: str) -> "tuple[tuple[str, str], ...]":
     """Return name and type of each of `fields`, in order."""
-    return tuple([tuple(field.split(":")) for field in fields.split()])  # type: ignore[misc]
+    return tuple([tuple(field.split(":")) for field in fields.split() if field != "|"])  # type: ignore[misc]
 
 
 def _fits(kind: str, value: object) -> bool:
