@@ -25,7 +25,7 @@ class Shape:
     by: "int | None" = None
     """Of a command: who may send it (messages.py). Of an event: who makes it (events.py)."""
     least: "int | None" = None
-    """The number of fields before the `|`; None if there is no `|`, and every version has them all."""
+    """The number of fields before the `|`; None without a `|`: every version has all of them."""
     # A shoe reads the fields of few shapes; those of all would take 6 KB of its heap as tuples.
     _fields: "str | tuple[tuple[str, str], ...]" = ()
 
@@ -67,7 +67,7 @@ class Shape:
             raise SchemaError(self.name + ": " + str(len(values)) + " fields")
         for i in range(len(values)):
             name, kind = fields[i]
-            if not _fits(kind, values[i]):
+            if not fits(kind, values[i]):
                 raise SchemaError(self.name + "." + name + " is not " + kind)
 
 
@@ -76,7 +76,8 @@ def fields_of(fields: str) -> "tuple[tuple[str, str], ...]":
     return tuple([tuple(field.split(":")) for field in fields.split() if field != "|"])  # type: ignore[misc]
 
 
-def _fits(kind: str, value: object) -> bool:
+def fits(kind: str, value: object) -> bool:
+    """Return whether a value is of the type of a field."""
     if kind[-1] == "?":
         if value is None:
             return True
