@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.later.test_later_events import (
+from host.tests.log.test_later_events import (
     UNIT,
     later_log,
     number_within_a_round,

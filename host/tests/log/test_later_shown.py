@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from typer.testing import CliRunner
 
-from host.tests.later.test_later_events import UNIT, later_log, number_within_a_round, put
+from host.tests.log.test_later_events import UNIT, later_log, number_within_a_round, put
 from host.tests.support.chained import FIRST_KEY
 from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.helpers import FirmwareLog, event_bytes, new_log, stored
