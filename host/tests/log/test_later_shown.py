@@ -151,6 +151,24 @@ def test_what_an_unknown_event_says_of_its_round_reveals_no_other(
     assert f"unknown_{KIND}" in said and "SECRET" not in said and '"9D"' not in said
 
 
+def test_an_unknown_event_tells_nothing_between_a_result_and_its_reveal(tmp_path: Path) -> None:
+    """Of firmware before 0.2, whose result is in the log before it may be shown."""
+    records = [
+        event_bytes("boot", 1, firmware="0.1.0", shoe=0, round=0),
+        event_bytes("betting_open", 2),
+        event_bytes("card", 3, card=cards.number_of("9D"), position="player_1"),
+        event_bytes("result", 4),
+        record_of(KIND, 5, *_TOLD, round=0),
+    ]
+    for revealed in (False, True):
+        path = tmp_path / f"{revealed}.sqlite"
+        records += [event_bytes("button", 6, button="reveal")] * revealed
+        with open_store(path, create=True) as store:
+            store.append(UNIT, [Record(parse_event(data), data, bytes(16)) for data in records])
+        said = CliRunner().invoke(app(), ["events", "--json", "--db", str(path)]).stdout
+        assert ("SECRET" in said) == revealed and f"unknown_{KIND}" in said
+
+
 _HOSTILE = ("<script>alert(1)</script>", "\x1b[2J\0", b"\xff" * 20, [[["\u202e"]]])
 
 
