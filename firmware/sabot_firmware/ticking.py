@@ -18,8 +18,8 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 TICK_MS = const(50)
 """How often to call `tick`."""
 
-# Otherwise MicroPython collects when it must, in the middle of a pass: the garbage of a second and a
-# half and of one pass was more than the heap has room for, in some orders of its objects.
+# Otherwise MicroPython collects when it must, in the middle of a pass. With 1500 the heap had no
+# room for the garbage of that time and of one pass, in some orders of its objects.
 _COLLECT_MS = const(1000)
 _SELDOM_MS = const(200)
 _WRONG_MACS_MS = const(60000)
