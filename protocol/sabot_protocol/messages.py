@@ -269,6 +269,17 @@ GROWN: "dict[int, int]" = {}
 """The messages to the host that have more fields than in version 10: by number, how many they had.
 A release has no fields of these messages (docs/decisions/board-words.md) and needs the figure."""
 
+LATER_WORDS = {
+    WELCOME.number: ((5, 5, 4),),
+    HEARTBEAT.number: ((2, 7, 6), (3, 12, 9)),
+    REPLY.number: ((2, 41, 14),),
+    STATUS_REPORT.number: ((4, 7, 6), (5, 12, 9)),
+    UPDATE_REPORT.number: ((2, 8, 5), (5, 41, 14)),
+}
+"""The words of enumerations in the core that a host of version 10 is given. By message: the place
+of the field in the array, how many words version 10 has, and which of them stands for a later one:
+`unknown`, `ended`, `sensor_fault`, `invalid`, `refused`."""
+
 TO_DEVICE = tuple(_to_device)
 TO_HOST = tuple(_to_host)
 del _to_device, _to_host

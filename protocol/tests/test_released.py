@@ -42,6 +42,20 @@ def test_the_core_of_version_10_is_read_and_written_by_this_one():
     assert seen == _CORE, seen
 
 
+def test_a_host_of_version_10_is_given_a_word_that_it_knows_for_every_later_one():
+    words = {"reset_cause": 5, "phase": 7, "error": 12, "refusal": 41, "update_stage": 8}
+    for shape in messages.TO_HOST:
+        expected = []
+        for at in range(len(shape.fields)):
+            kind = shape.fields[at][1]
+            if shape.name in _CORE and kind in words:
+                expected.append((1 + at, words[kind]))
+        known = messages.LATER_WORDS.get(shape.number, ())
+        assert [(place, count) for place, count, _ in known] == expected, shape.name
+        for _, count, instead in known:
+            assert instead < count, shape.name
+
+
 def test_the_core_is_listed_in_the_readme():
     with open(_FOLDER + "../README.md", encoding="utf-8") as file:
         text = file.read()

@@ -148,10 +148,20 @@ class Link:
         return frame.write_frame(payload, end, self.out, at)
 
     def _write(self, message: "list[object]", at: int) -> int:
-        if self.version == OLDEST and message[0] in messages.GROWN:
-            message = message[: 1 + messages.GROWN[message[0]]]  # type: ignore[index]
+        message = self._in_version(message)
         size = cbor.encode_array(self._payload, 0, message, len(message))
         return frame.write_frame(self._payload, size, self.out, at)
+
+    def _in_version(self, message: "list[object]") -> "list[object]":
+        """Return the message as a host of this session's version knows it."""
+        if self.version > OLDEST:
+            return message
+        number: int = message[0]  # type: ignore[assignment]
+        message = message[: 1 + messages.GROWN.get(number, len(message))]
+        for place, count, instead in messages.LATER_WORDS.get(number, ()):
+            if message[place] >= count:  # type: ignore[operator]
+                message[place] = instead
+        return message
 
     def _rewind(self, now_ms: int) -> None:
         self._progress_ms = now_ms
@@ -199,6 +209,7 @@ class Link:
         self._guard.begin(session)
         size = 0
         for message in self._device.welcome(session):
+            message = self._in_version(message)  # what the proof covers
             self._answer(message)
             size = cbor.encode_array(self._payload, size, message, len(message))
         guard = self._guard

@@ -63,6 +63,22 @@ def test_a_host_of_version_10_gets_only_the_fields_of_version_10():
         del messages.GROWN[messages.REPLY.number]
 
 
+def test_a_host_of_version_10_gets_a_word_that_it_knows_in_place_of_a_later_one():
+    line = Line(key=bytes(32))
+    (reset_cause, phase, error), known = (97, 98, 99), (4, 6, 9)
+    line.device.welcome = lambda session: [WELCOME[:5] + [reset_cause] + WELCOME[6:], GAME]
+    line.device.heartbeat = lambda now_ms: [messages.HEARTBEAT.number, 0, phase, error, 0, 0, 1, 0]
+    for version, words in ((VERSION, (reset_cause, phase, error)), (OLDEST, known)):
+        line.say([messages.HELLO.number, version, 77])
+        payloads = list(line.reader.feed(line.sent()))
+        line.now_ms += 1000
+        payloads += list(line.reader.feed(line.sent()))
+        said = [cbor.decode(payload, 0, len(payload)) for payload in payloads]
+        assert (said[0][5], said[-1][2], said[-1][3]) == words
+        answers = b"".join([bytes(payload) for payload in payloads[:2]])
+        assert said[2][3] == line.link._guard.proof(memoryview(answers)), "of what was sent"
+
+
 def _heard_while_it_asks(line, wait_ms, number=0):
     """Return what the shoe says to a host that has events up to `number` and asks for more."""
     heard = []
