@@ -200,13 +200,13 @@ class Maker:
         journals = self._folder / "journals"
         journals.mkdir()
         _extract(_archive(self._origin.commit, ["hil_tests"]), self._host.root)
+        environment = self._host.environment()
         path = os.pathsep.join(
-            [str(self._host.root), str(self._host.root / "hil_tests")]
-            + self._host.environment()["PYTHONPATH"].split(os.pathsep)
+            [str(self._host.root), str(self._host.root / "hil_tests"), environment["PYTHONPATH"]]
         )
         subprocess.run(
             [sys.executable, "-c", _MAKE_JOURNALS, str(journals)],
-            env={**self._host.environment(), "PYTHONPATH": path},
+            env={**environment, "PYTHONPATH": path},
             cwd=self._house,
             check=True,
         )
