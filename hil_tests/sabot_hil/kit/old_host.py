@@ -61,6 +61,10 @@ class HostVersion:
         own = {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200"}
         return {**os.environ, **own, "SABOT_PASSPHRASE": PASSPHRASE, **more}
 
+    def command(self, *arguments: object) -> list[str]:
+        """The command that runs Python; `environment` has the packages."""
+        return [sys.executable, *map(str, arguments)]
+
     def run(
         self, *arguments: object, cwd: Path, code: int | None = 0, given: str = ""
     ) -> "subprocess.CompletedProcess[str]":
@@ -73,7 +77,7 @@ class HostVersion:
     ) -> "subprocess.CompletedProcess[str]":
         """Run Python with this host's packages, as `run` does."""
         done = subprocess.run(
-            [sys.executable, *map(str, arguments)],
+            self.command(*arguments),
             cwd=cwd,
             env=self.environment(),
             input=given,
@@ -95,7 +99,7 @@ class HostVersion:
         ends with this process."""
         with output.open("ab") as file:
             return children.start(
-                [sys.executable, "-c", _COMMAND, *map(str, arguments)],
+                self.command("-c", _COMMAND, *arguments),
                 cwd=cwd,
                 env=self.environment(**(more or {})),
                 stdin=subprocess.DEVNULL,

@@ -95,7 +95,7 @@ _CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
         (
             '    "betting_open": _betting_open,\n',
             '    "betting_open": _betting_open,\n'
-            f"    \"{EVENT}\": lambda it: f\"{{it['grams']}} g of cards\",\n",
+            f'    "{EVENT}": lambda it: f"{{it[\'grams\']}} g of cards",\n',
         ),
     ],
     "host/sabot/link/messages.py": [
