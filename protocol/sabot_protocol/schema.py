@@ -1,6 +1,6 @@
 """The shape of a message or an event: an array of a number and typed fields."""
 
-from sabot_protocol import cards, enums
+from sabot_protocol import OLDEST, cards, enums
 
 _UINT_LIMIT = 1 << 64
 
@@ -24,8 +24,10 @@ class Shape:
     """Of a command: the report that answers it; None: a `reply`."""
     by: "int | None" = None
     """Of a command: who may send it (messages.py). Of an event: who makes it (events.py)."""
+    since = OLDEST
+    """The version of the protocol that it came with."""
     least: "int | None" = None
-    """The number of fields before the `|`; None if there is no `|`, and every version has them all."""
+    """The number of fields before the `|`; None if there is no `|`: every version has them all."""
     # A shoe reads the fields of few shapes; those of all would take 6 KB of its heap as tuples.
     _fields: "str | tuple[tuple[str, str], ...]" = ()
 
@@ -37,6 +39,7 @@ class Shape:
         listed: "list[Shape] | None" = None,
         by: "int | None" = None,
         answer: "Shape | None" = None,
+        since: int = OLDEST,
     ) -> None:
         self.number = number
         if name:
@@ -49,6 +52,8 @@ class Shape:
             self.by = by
         if answer is not None:
             self.answer = answer
+        if since > OLDEST:
+            self.since = since
         if listed is not None:
             listed.append(self)
 

@@ -3,11 +3,14 @@
 Nothing is sent before a host's `hello`. Its first `ack` says which events it has. The next ones are
 sent in order, up to WINDOW ahead of the acknowledged ones, and sent again if there is no progress.
 If a host is silent for long, nothing is sent until the next `hello`.
+
+A session has the highest version of the protocol that both ends know. A host of version 10 knows
+fewer fields and events than a host of a later version, which takes all that it does not know.
 """
 
 from sabot_firmware.link.answers import Refusal, reply
 from sabot_firmware.native import const
-from sabot_protocol import VERSION, cbor, enums, events, frame, messages, schema
+from sabot_protocol import OLDEST, VERSION, cbor, enums, events, frame, messages, schema
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Device, Events
@@ -20,6 +23,10 @@ RESEND_MS = const(250)
 REWIND_PAUSE_MS = const(15)
 """A repeated `ack` asks for missing events. The least time between two that count."""
 
+STUCK_MS = const(30000)
+"""How long events may wait for a host of version 10 that asks for them and takes none. It cannot
+read the next one then, and does not say so."""
+
 _BUFFER_SIZE = const(2048)
 _MOST_EVENTS = const(4)
 """In one turn: an event takes a Pico 3 ms, and cards and the display must wait for it."""
@@ -29,6 +36,8 @@ _NOT_A_MESSAGE = enums.PROBLEMS.index("not_a_message")
 _NOT_PROVEN = enums.PROBLEMS.index("not_proven")
 _MAX_ANSWERS = const(5)
 _SHAPES = {shape.number: shape for shape in messages.TO_DEVICE}
+_GROWN = {shape.number: shape.least for shape in messages.TO_HOST if shape.least is not None}
+"""How many fields version 10 has of the messages that got more."""
 
 
 class Link:
@@ -44,6 +53,8 @@ class Link:
         """The bytes to send; `fill` writes them."""
         self.dropped = 0
         """The number of frames from the host that were not messages, since the start."""
+        self.version = VERSION
+        """The version of the protocol that this session has."""
         self._outbox = outbox
         self._device = device
         self._guard = guard
@@ -54,6 +65,7 @@ class Link:
         self._seen = [0] * len(enums.PROBLEMS)
         self._heard_ms = 0
         self._progress_ms = 0
+        self._taken_ms = 0  # when the host last took an event, or had them all
         self._events_in_out = False
         self._heartbeat_ms = 0
         self._command_id = -1
@@ -99,6 +111,11 @@ class Link:
             self._progress_ms = now_ms
         if now_ms - self._progress_ms >= RESEND_MS:
             self._rewind(now_ms)
+        if not outbox.unacked():
+            self._taken_ms = now_ms
+        elif self.version == OLDEST and now_ms - self._taken_ms > STUCK_MS:
+            self._refuse_version(self.version)
+            return size
         # Do not wait for events that the outbox has given up.
         last = max(outbox.acked, outbox.first_held - 1) + WINDOW
         for _ in range(_MOST_EVENTS):
@@ -133,6 +150,8 @@ class Link:
         return frame.write_frame(payload, end, self.out, at)
 
     def _write(self, message: "list[object]", at: int) -> int:
+        if self.version == OLDEST and message[0] in _GROWN:
+            message = message[: 1 + _GROWN[message[0]]]  # type: ignore[index]
         size = cbor.encode_array(self._payload, 0, message, len(message))
         return frame.write_frame(self._payload, size, self.out, at)
 
@@ -170,11 +189,11 @@ class Link:
         self._report(problem, self._seen[problem] + 1)
 
     def _hello(self, protocol: int, session: int, now_ms: int) -> None:
-        self._answers = []
-        if protocol != VERSION:
-            self._detach()
-            self._answer([messages.WRONG_VERSION.number, VERSION, protocol])
+        if protocol < OLDEST:
+            self._refuse_version(protocol)
             return
+        self._answers = []
+        self.version = min(protocol, VERSION)
         self.attached = True
         self.listening = False
         self._heard_ms = self._heartbeat_ms = now_ms
@@ -188,10 +207,16 @@ class Link:
         proof = guard.proof(self._view[:size])
         self._answer([messages.CHALLENGE.number, session, guard.challenge, proof])
 
+    def _refuse_version(self, asked: int) -> None:
+        self._answers = []
+        self._detach()
+        self._answer([messages.WRONG_VERSION.number, VERSION, asked])
+
     def _ack(self, number: int, now_ms: int) -> None:
         outbox = self._outbox
         before = outbox.acked
         if not self.listening:
+            self._taken_ms = now_ms
             self.listening = known = outbox.serve_from(number)
             self._rewind(now_ms)
             self._device.acknowledged()
@@ -200,7 +225,7 @@ class Link:
         if not known:
             self._count(_NOT_A_MESSAGE)
         elif outbox.acked > before:
-            self._progress_ms = now_ms
+            self._progress_ms = self._taken_ms = now_ms
             self._device.acknowledged()
         elif now_ms - self._progress_ms >= REWIND_PAUSE_MS and outbox.unacked():
             self._rewind(now_ms)

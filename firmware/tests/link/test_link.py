@@ -15,8 +15,9 @@ from firmware.tests.support.line import (
     problems_of,
 )
 from protocol.tests.helpers import memory_in_use, random_bytes, seed_random
-from sabot_firmware.link.link import RESEND_MS, REWIND_PAUSE_MS, WINDOW
-from sabot_protocol import VERSION, frame, messages
+from sabot_firmware.link import link as link_module
+from sabot_firmware.link.link import RESEND_MS, REWIND_PAUSE_MS, STUCK_MS, WINDOW
+from sabot_protocol import OLDEST, VERSION, cbor, frame, messages
 
 _STATUS = messages.STATUS.number
 
@@ -32,8 +33,75 @@ def test_nothing_is_sent_before_hello():
     assert not line.link.attached and line.device.done == [] and line.outbox.acked == 0
 
 
-def test_a_host_of_another_version_gets_wrong_version_and_nothing_more():
-    for version in (0, VERSION + 1, 1 << 40):
+def test_every_version_from_the_oldest_on_is_spoken_up_to_the_newest_of_the_shoe():
+    for version in (OLDEST, VERSION, VERSION + 1, 1 << 40):
+        line = Line()
+        line.put(10)
+        line.say([messages.HELLO.number, version, 77])
+        assert line.hear() == [WELCOME, GAME, CHALLENGE], "welcome names the newest of the shoe"
+        assert line.link.version == min(version, VERSION)
+        line.say(ack(0))
+        assert events_of(line.hear()) == list(range(1, 11)), version
+
+
+def test_a_session_has_the_version_of_the_last_hello():
+    line = Line()
+    for version in (VERSION, OLDEST, VERSION):
+        line.say([messages.HELLO.number, version, 77])
+        assert line.link.version == version
+
+
+def test_a_host_of_version_10_gets_only_the_fields_of_version_10():
+    grown, link_module._GROWN = link_module._GROWN, {messages.REPLY.number: 2}
+    try:
+        for version, fields in ((OLDEST, [7, 0]), (VERSION, [7, 0, "number 1"])):
+            line = Line()
+            line.say([messages.HELLO.number, version, 77], [_STATUS, 7])
+            payload = list(line.reader.feed(line.sent()))[-1]
+            sent = cbor.decode(payload, 0, len(payload))
+            assert sent == [messages.REPLY.number] + fields
+    finally:
+        link_module._GROWN = grown
+
+
+def _heard_while_it_asks(line, wait_ms, number=0):
+    """Return what the shoe says to a host that has events up to `number` and asks for more."""
+    heard = []
+    for _ in range(0, wait_ms, 500):
+        line.now_ms += 500
+        line.say(ack(number))
+        heard += line.hear()
+    return heard
+
+
+def test_a_host_of_version_10_that_never_takes_the_next_event_is_sent_wrong_version():
+    line = Line()
+    line.put(3)
+    line.say([messages.HELLO.number, OLDEST, 77], ack(1))
+    refused = [messages.WRONG_VERSION.number, VERSION, OLDEST]
+    assert refused not in _heard_while_it_asks(line, STUCK_MS, 1)
+    heard = _heard_while_it_asks(line, 1000, 1)
+    assert heard[-1] == refused and not line.link.attached
+    line.say([messages.HELLO.number, OLDEST, 77], ack(0))
+    assert events_of(line.hear()) == [1, 2, 3], "nothing is lost, and it may try again"
+
+
+def test_a_later_host_or_one_that_takes_events_is_never_sent_away():
+    for version, takes in ((VERSION, False), (OLDEST, True)):
+        line = Line()
+        line.put(200)
+        line.say([messages.HELLO.number, version, 77], ack(0))
+        for number in range(1, 5):
+            heard = _heard_while_it_asks(line, STUCK_MS - 1000, number if takes else 0)
+            assert messages.WRONG_VERSION.number not in [each[0] for each in heard]
+    line.say(ack(200))
+    _heard_while_it_asks(line, 2 * STUCK_MS, 200)
+    line.put()
+    assert events_of(_heard_while_it_asks(line, 1000, 200))[0] == 201, "it had them all"
+
+
+def test_a_host_of_a_version_that_is_not_spoken_gets_wrong_version_and_nothing_more():
+    for version in (0, 1, OLDEST - 1):
         line = Line()
         line.put(10)
         hello = [messages.HELLO.number, version, 77]
@@ -310,7 +378,7 @@ def test_garbage_takes_no_memory_and_the_link_continues():
 
 def test_a_flood_is_answered_in_part_and_takes_no_memory():
     for message in (
-        [_STATUS, 1], HELLO, [messages.HELLO.number, VERSION + 1, 9], ["nonsense"], ack(99),
+        [_STATUS, 1], HELLO, [messages.HELLO.number, OLDEST - 1, 9], ["nonsense"], ack(99),
     ):  # fmt: skip
         line = Line()
         line.attach()

@@ -22,7 +22,7 @@ from sabot.link.messages import (
 )
 from sabot.link.session import ASK_PAUSE_S, Introduction, Received, Session
 from sabot.text import shortened
-from sabot_protocol import games
+from sabot_protocol import OLDEST, games
 from sabot_protocol import messages as definitions
 from sabot_protocol.provisioning import MAX_UNIT, is_unit
 
@@ -231,6 +231,11 @@ class Client:
         Raises CommandRefused with the shoe's reason, or if no answer comes; UnitNotProven;
         KeysUnusable; BadAnswer for an answer of another kind, or to a command that was never sent.
         """
+        if command.SHAPE.since > self._session.version:
+            raise CommandRefused(
+                f"{self.unit}: its firmware, {self.welcome.firmware}, does not know "
+                f"{command.SHAPE.name}; update it with `sabot update {self.unit}`"
+            )
         may_ask = command.SHAPE.by
         if may_ask == definitions.PROVEN:
             self._prove()
@@ -395,6 +400,12 @@ class Client:
                 # There is a shoe, on a bad line: wait longer, and repeat `hello` more often.
                 deadline = max(deadline, self._session.heard_s + timeout_s)
                 hello_s = min(hello_s, self._now_s() - _HELLO_EVERY_S + _READ_S)
+        if self._session.misled:
+            raise BadAnswer(
+                f"{self.port.name}: something on its line says that the shoe speaks protocol "
+                f"version {OLDEST} only, and the shoe itself names a newer one; look what else is "
+                "on the line, and attach it again"
+            )
         raise NoShoe(
             f"{self.port.name}: no shoe answers there; check its power, its cable and its name; a "
             "board without Sabot needs `sabot flash` first"

@@ -42,7 +42,7 @@ from sabot.link.session import Introduction
 from sabot_protocol import messages
 from sabot_protocol.schema import SchemaError
 
-VERSION = 1
+VERSION = 2
 READS = (
     messages.STATUS,
     messages.HEALTH,

@@ -1,5 +1,9 @@
 """The host's end of the link: takes and makes bytes, without a port or a clock of its own.
 
+A session has the highest version of the protocol that both ends know. The host says its newest one
+in `hello`, the shoe its own in `welcome`. A shoe of version 10 takes only a `hello` of version 10,
+and answers a later one with `wrong_version`; the host then says version 10.
+
 The caller gets every event once and in order, even if the line damages, drops or repeats frames: an
 event that comes too early is kept until the events before it have come, and a repeated event is
 dropped. Nothing is acknowledged before the caller says that it is durable.
@@ -24,7 +28,7 @@ from sabot.link.messages import (
     WrongVersionMessage,
     shoe_message_of,
 )
-from sabot_protocol import VERSION
+from sabot_protocol import OLDEST, VERSION
 from sabot_protocol import messages as definitions
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
@@ -56,6 +60,8 @@ class Record:
 class Introduction:
     """What a shoe reports about itself when a host attaches, in four messages."""
 
+    protocol: int
+    """The newest version of the protocol that the shoe speaks."""
     unit: str
     """The id of the unit."""
     boot: int
@@ -76,6 +82,16 @@ class Introduction:
     challenge: bytes
     """Random bytes that are part of each MAC; empty if the board is not a unit yet."""
 
+    def what_host_lacks(self) -> str:
+        """Return what this host lacks for a newer shoe, for people; empty if it knows all."""
+        if self.protocol <= VERSION:
+            return ""
+        return (
+            f"{self.unit}: its firmware, {self.firmware}, speaks protocol version {self.protocol}, "
+            f"this host {VERSION}; its records are stored as they come, and what is new in them is "
+            "shown as unknown: update this host"
+        )
+
 
 @dataclass(slots=True)
 class Received:
@@ -92,16 +108,22 @@ class Received:
 class Session:
     """One attachment to one shoe: `hello`, then `begin`.
 
-    The caller passes in times, in seconds of any steady clock.
+    The caller passes in times, in seconds of any steady clock. `session` is a random number of 64
+    bits. Its last bit is turned for a `hello` of version 10, so that it is known which one a shoe
+    has answered.
     """
 
     def __init__(self, session: int) -> None:
         self.attached = False
+        self.misled = False
+        """Whether something on the line has said that the shoe speaks version 10 only, and the shoe
+        itself then named a newer one."""
         self.heard_s: float | None = None
         """When the last good message came; None before the first one."""
         self._next_event: int | None = None
         self._durable = 0
-        self._session = session
+        self._number = session
+        self._asked = VERSION  # the version in `hello`
         self._frames = FrameReader()
         self._early: dict[int, Record] = {}
         self._skip_to = 1
@@ -122,9 +144,19 @@ class Session:
         """The number of frames that came and could not be read."""
         return self._frames.damaged + self._frames.oversize
 
+    @property
+    def version(self) -> int:
+        """The version of the protocol that this session has, once it is attached."""
+        introduction = self.introduction()
+        return self._asked if introduction is None else min(self._asked, introduction.protocol)
+
+    @property
+    def _session(self) -> int:
+        return self._number ^ (self._asked == OLDEST)
+
     def hello(self) -> None:
         """Ask the shoe to attach this host."""
-        self._send(definitions.HELLO, VERSION, self._session)
+        self._send(definitions.HELLO, self._asked, self._session)
 
     def begin(self, expect: int) -> None:
         """Request the events from number `expect` on; all before it are durable.
@@ -197,14 +229,8 @@ class Session:
 
     def _handle(self, message: ShoeMessage, payload: bytes, received: Received) -> None:
         if isinstance(message, WrongVersionMessage):
-            if message.asked != VERSION:
-                return  # to another host, which was at the port before
-            # Events that were in the same bytes are lost to the caller: none may come after them.
-            self.attached, self._next_event = False, None
-            raise ProtocolMismatch(
-                f"the shoe speaks protocol version {message.protocol}, this host version "
-                f"{VERSION}: update the older of the two"
-            )
+            self._other_version(message)
+            return
         if isinstance(message, _Introducing):
             self._introduce(message, payload, received)
         elif not self.attached:
@@ -224,6 +250,28 @@ class Session:
             self.missing = True  # the shoe dropped a frame, perhaps the acknowledgement
         else:
             raise AssertionError(f"no code handles {message.SHAPE.name}: add it in session.py")
+
+    def _other_version(self, message: WrongVersionMessage) -> None:
+        """Say version 10 from now on to a shoe that speaks no other. Raises ProtocolMismatch if it
+        speaks none of this host's versions."""
+        if message.asked != self._asked:
+            return  # to another host, which was at the port before
+        if message.protocol == OLDEST < self._asked and not self.attached:
+            self._ask(OLDEST)
+            return
+        # Events that were in the same bytes are lost to the caller: none may come after them.
+        self.attached, self._next_event = False, None
+        older = "the shoe" if message.protocol < OLDEST else "this host"
+        raise ProtocolMismatch(
+            f"the shoe speaks protocol version {message.protocol}, this host versions {OLDEST} to "
+            f"{VERSION}: update {older}"
+        )
+
+    def _ask(self, version: int) -> None:
+        """Begin again with a `hello` of this version."""
+        self._asked = version
+        self._answers.clear()
+        self.hello()
 
     def _check_held(self, message: HeartbeatMessage) -> None:
         """Raise BadAnswer if a heartbeat contradicts itself or an earlier one. Anyone on the line
@@ -246,6 +294,10 @@ class Session:
             return
         if isinstance(message, ChallengeMessage) and not _has_sizes(message):
             self.missing = True
+            return
+        if isinstance(message, WelcomeMessage) and message.protocol > self._asked == OLDEST:
+            self.misled = True
+            self._ask(VERSION)
             return
         self._answers[type(message)] = (message, payload)
         introduction = self.introduction()
@@ -270,6 +322,7 @@ class Session:
         ):
             return None
         return Introduction(
+            protocol=welcome.protocol,
             unit=welcome.unit,
             boot=welcome.boot,
             reset_cause=welcome.reset_cause,

@@ -227,6 +227,8 @@ class Logger:
         on_begun()
         with self._lock, _ignoring_output_errors():
             self._watcher.attached(port, client)
+        if lacking := client.welcome.what_host_lacks():
+            self._warn(lacking)
         self._readers.attached(port, url, client.welcome)
         self._presence.attached(port, unit)
         passed_on = PassedOn(self._readers, port, client, self._now_s)

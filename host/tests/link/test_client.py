@@ -37,7 +37,7 @@ from sabot.link.messages import (
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.sim.process import SimulatedShoe
-from sabot_protocol import VERSION, games, messages
+from sabot_protocol import OLDEST, VERSION, games, messages
 from sabot_protocol.frame import FrameReader
 
 pytestmark = pytest.mark.slow
@@ -112,7 +112,7 @@ def test_the_error_for_another_version_has_both_versions() -> None:
 
     with Answering(answer) as port:
         text = refusal(port.path, ProtocolMismatch)
-        assert f"version {VERSION + 7}," in text and f"version {VERSION}:" in text
+        assert f"version {VERSION + 7}," in text and f"{OLDEST} to {VERSION}: update" in text
 
 
 @pytest.mark.parametrize("way", ["port", "unit", "network"])

@@ -15,7 +15,7 @@ from sabot.errors import BadAnswer, ProtocolMismatch
 from sabot.link import command_keys, wire
 from sabot.link.messages import SetClockCommand, StatusCommand
 from sabot.link.session import ASK_PAUSE_S, Record, Session
-from sabot_protocol import VERSION, messages
+from sabot_protocol import OLDEST, VERSION, messages
 from sabot_protocol.frame import FrameReader
 from sabot_protocol.schema import Shape
 
@@ -449,13 +449,102 @@ def test_heartbeats_that_contradict_each_other_end_the_session() -> None:
         assert not session.attached and numbers_in(session, event_frame(1)) == []
 
 
-def test_the_error_for_another_version_has_both_versions_and_what_to_do() -> None:
+@pytest.mark.parametrize(("version", "older"), [(913, "this host"), (OLDEST - 1, "the shoe")])
+def test_the_error_for_a_version_that_is_not_spoken_has_all_versions_and_what_to_do(
+    version: int, older: str
+) -> None:
     session = Session(SESSION)
     with pytest.raises(ProtocolMismatch) as raised:
-        session.feed(framed(messages.WRONG_VERSION, protocol=913, asked=VERSION), 0.0)
+        session.feed(framed(messages.WRONG_VERSION, protocol=version, asked=VERSION), 0.0)
     text = str(raised.value)
-    assert "version 913" in text and f"version {VERSION}" in text
-    assert "update the older" in text and "\n" not in text
+    assert f"version {version}" in text and f"versions {OLDEST} to {VERSION}" in text
+    assert text.endswith(f"update {older}") and "\n" not in text
+
+
+def _hellos(session: Session) -> list[tuple[object, object]]:
+    """Version and session number of each `hello` that the session sends now."""
+    sent = [wire.parse_message(payload) for payload in FrameReader().feed(bytes(session.out))]
+    session.out = bytearray()
+    return [tuple(each.fields.values()) for each in sent if each.shape is messages.HELLO]
+
+
+def test_a_shoe_of_version_10_is_greeted_in_its_version_with_another_session_number() -> None:
+    session = Session(SESSION)
+    session.hello()
+    ((version, first),) = _hellos(session)
+    session.feed(framed(messages.WRONG_VERSION, protocol=OLDEST, asked=VERSION) * 2, 0.0)
+    ((fallen_to, second),) = _hellos(session)
+    assert (version, fallen_to) == (VERSION, OLDEST) and first != second
+    session.feed(b"".join(_answers(first, OLDEST)), 0.0)
+    assert not session.attached, "these answer the first hello"
+    session.feed(b"".join(_answers(second, OLDEST)), 0.0)
+    assert session.attached and session.version == OLDEST and not session.misled
+
+
+@pytest.mark.parametrize("newest", [VERSION, VERSION + 1, VERSION + 30])
+def test_a_newer_shoe_is_spoken_to_in_the_version_of_this_host(newest: int) -> None:
+    session = Session(SESSION)
+    session.hello()
+    ((_, number),) = _hellos(session)
+    welcome = session.feed(b"".join(_answers(number, newest)), 0.0).welcome
+    assert welcome is not None and session.version == VERSION
+    lacking = welcome.what_host_lacks()
+    assert (f"version {newest}, this host {VERSION}" in lacking) == (newest > VERSION)
+    assert bool(lacking) == (newest > VERSION)
+
+
+def test_a_shoe_that_is_older_than_this_host_is_spoken_to_in_its_own_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sabot.link.session.VERSION", VERSION + 3)
+    session = Session(SESSION)
+    session.hello()
+    ((asked, number),) = _hellos(session)
+    session.feed(b"".join(_answers(number, VERSION)), 0.0)
+    assert asked == VERSION + 3 and session.version == VERSION
+
+
+def test_who_says_falsely_that_a_shoe_is_of_version_10_is_not_believed() -> None:
+    session = Session(SESSION)
+    session.feed(framed(messages.WRONG_VERSION, protocol=OLDEST, asked=VERSION), 0.0)
+    ((asked, number),) = _hellos(session)
+    assert asked == OLDEST
+    session.feed(b"".join(_answers(number, VERSION)), 0.0)
+    assert not session.attached and session.misled
+    ((asked, again),) = _hellos(session)
+    assert asked == VERSION and again != number
+    session.feed(b"".join(_answers(again, VERSION)), 0.0)
+    assert session.attached and session.version == VERSION
+
+
+def _answers(session: object, newest: int) -> list[bytes]:
+    """The answers of a shoe without a key whose newest version is `newest`."""
+    assert isinstance(session, int)
+    shoe = NaiveShoe(1)
+    shoe.version, shoe.key = newest, b""
+    return shoe.introduction(session)
+
+
+@pytest.mark.parametrize("trouble", [0.0, 0.1, 0.4])
+def test_every_event_of_a_shoe_of_version_10_comes_once_over_a_bad_line(
+    rng: random.Random, trouble: float
+) -> None:
+    shoe, host = NaiveShoe(1), Host(rng, 1)
+    shoe.version = OLDEST
+    shoe.record(300)
+    simulate(rng, shoe, host, trouble, lambda: host.durable >= 300)
+    assert [record.data for record in host.got] == [shoe.held[number] for number in range(1, 301)]
+    assert host.session.version == OLDEST
+
+
+@pytest.mark.parametrize("trouble", [0.1, 0.4])
+def test_on_no_bad_line_is_a_newer_shoe_taken_for_one_of_version_10(
+    rng: random.Random, trouble: float
+) -> None:
+    shoe, host = NaiveShoe(1), Host(rng, 1)
+    shoe.record(100)
+    simulate(rng, shoe, host, trouble, lambda: host.durable >= 100)
+    assert host.session.version == VERSION and not host.session.misled
 
 
 def test_what_a_host_of_another_version_was_answered_is_passed_over() -> None:

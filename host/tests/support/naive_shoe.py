@@ -15,7 +15,7 @@ from host.tests.support.helpers import event_bytes, framed
 from sabot.link import wire
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.session import Record
-from sabot_protocol import VERSION, games, messages
+from sabot_protocol import OLDEST, VERSION, games, messages
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
 
@@ -100,6 +100,9 @@ class NaiveShoe:
         self.next_number = first
         self.unit, self.boot = "U1", 0
         self.game, self.document = "mini", GAME
+        self.version = VERSION
+        """The version of the protocol that it speaks. One of version 10 speaks no other; a later
+        one speaks all from 10 on."""
         self.key = KEY
         """The key with which it proves that it is the unit; empty: it is not a unit yet."""
         self.acknowledged = 0
@@ -148,7 +151,7 @@ class NaiveShoe:
         numbers = {"first_held": self.first_held, "last_held": self.next_number - 1}
         own = {"session": session, "unit": self.unit, "boot": self.boot}
         frames = [
-            framed(messages.WELCOME, protocol=VERSION, **own, **numbers),
+            framed(messages.WELCOME, protocol=self.version, **own, **numbers),
             framed(messages.FIRMWARE, session=session, version="9"),
             framed(messages.GAME, session=session, name=self.game, sha256=self._game_sha256),
         ]
@@ -172,7 +175,11 @@ class NaiveShoe:
                 message = wire.parse_message(payload)
             except wire.WireError:
                 continue
-            if message.shape is messages.HELLO:
+            if message.shape is messages.HELLO and self._is_foreign(message.fields["protocol"]):
+                self._attached, self._acked = False, None
+                asked = message.fields["protocol"]
+                out.append(framed(messages.WRONG_VERSION, protocol=self.version, asked=asked))
+            elif message.shape is messages.HELLO:
                 self._attached, self._acked, self._sent = True, None, 0
                 out += self.introduction(message.fields["session"])
             elif message.shape is messages.ACK and self._attached:
@@ -197,6 +204,11 @@ class NaiveShoe:
                     out.append(event_frame(self.held[number]))
             self._sent = max(last, self._sent)
         return out
+
+    def _is_foreign(self, version: object) -> bool:
+        if self.version == OLDEST:
+            return version != OLDEST
+        return not isinstance(version, int) or version < OLDEST
 
     def _acknowledged(self, acknowledged: int) -> None:
         self.acknowledged = max(acknowledged, self.acknowledged)
