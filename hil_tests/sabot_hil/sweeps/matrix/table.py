@@ -24,6 +24,7 @@ SHORT = 380
 _BETWEEN = 2  # the round after which `Table.deal` stops for a while
 _PATIENCE_S = 90.0
 _UPDATE = """\
+import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,20 +33,26 @@ from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port, lasting_names
 from sabot.release import build, update
 
-unit, folder = sys.argv[1:]
+unit, folder, dies = sys.argv[1:]
 lasting = lasting_names([unit])[unit]
+said = ""
 
 @contextmanager
 def attached():
+    if said == dies:
+        os._exit(0)
     with Port(unit, lasting) as port:
         yield Client(port, keys=CommandKeyFile.load(None))
 
 def report(progress):
+    global said
+    said = progress.what
     print(progress.done, progress.whole, progress.what, flush=True)
 
 print("done", update.update(attached, build.load(Path(folder)), report), flush=True)
 """
-"""`sabot update` of one unit, which prints its progress also without a terminal."""
+"""`sabot update` of one unit, which prints its progress also without a terminal. It ends at once,
+as if it was killed, when it would attach again after it has said that it does `dies`."""
 
 
 class Table:
@@ -139,12 +146,14 @@ class Table:
         assert (says.firmware, says.build) == (version.host.firmware, version.build), says
 
     @contextmanager
-    def updating(self, host: HostVersion, release: Path) -> "Iterator[Iterator[tuple[float, str]]]":
+    def updating(
+        self, host: HostVersion, release: Path, dies: str = "never"
+    ) -> "Iterator[Iterator[tuple[float, str]]]":
         """Let a host send a release. Yield its progress: the share that is sent, and what it does.
-        At the end it is killed, unless it has ended."""
+        It ends as if it was killed when it would attach again after doing `dies`."""
         with self.output.open("ab") as errors:
             process = subprocess.Popen(
-                host.command("-c", _UPDATE, UNIT, release),
+                host.command("-c", _UPDATE, UNIT, release, dies),
                 cwd=self.house,
                 env=host.environment(),
                 stdout=subprocess.PIPE,
