@@ -42,7 +42,7 @@ from sabot_hil.sweeps.matrix.judging import (
     recorded,
     verified,
 )
-from sabot_hil.sweeps.matrix.versions_made import HOUSE, RELEASED, Version, all_versions
+from sabot_hil.sweeps.matrix.versions_made import HOUSE, RELEASED, TODAY, Version, all_versions
 from sabot_hil.targets.sim import SimTarget
 
 NEXT = "0.3.1"
@@ -117,13 +117,13 @@ def update_fleet(versions: Mapping[str, Version], folder: Path, shoes: int, seed
     house, output = folder / "house", folder / "output"
     house.mkdir()
     db, keys = house / "sabot.sqlite", house / "sabot.keys"
-    today = versions["today"].host
+    today = versions[TODAY].host
     release = house / "release"
     private = signing.load_private(HOUSE / "releases.pem", PASSPHRASE.encode)
     releases.save(changed("sim", private, NEXT), release)
     tables = []
     for nth in range(shoes):
-        version = versions[RELEASED if nth % 2 else "today"]
+        version = versions[RELEASED if nth % 2 else TODAY]
         table = _Table(f"SHOE-{nth + 1}", version, folder, keys, rng.randrange(1 << 30))
         tables.append(table)
     units = [table.unit for table in tables]

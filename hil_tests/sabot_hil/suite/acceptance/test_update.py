@@ -15,13 +15,12 @@ from sabot_hil.kit.dealer import end_shoe, load_cards
 from sabot_hil.kit.logbook import taken
 
 _S = 1_000_000
-_NEWER = "0.3.0"
 _LOST_BYTES = 24576  # 16 KB that are stored at once, and the head that is sent again
 
 
 def _release(target: Target, changes: dict[str, tuple[bytes, bytes]] | None = None) -> Release:
     board, house = target.house()
-    return releases.changed(board, house, _NEWER, changes)
+    return releases.changed(board, house, releases.NEWER, changes)
 
 
 def _update(
@@ -63,14 +62,14 @@ def _runs(target: Target) -> str:
 def test_a_shoe_deals_is_updated_and_deals(target: Target) -> None:
     release = _release(target)
     _deal(target)
-    assert _update(target, release).endswith(f"Sabot {_NEWER}, updated")
+    assert _update(target, release).endswith(f"Sabot {releases.NEWER}, updated")
     _deal(target)
     kinds = _kinds(target)
     assert kinds.count("result") == 2
     assert kinds.count("updated") == 1 and "update_undone" not in kinds
     target.power.off()
     target.power.on()
-    assert _runs(target) == _NEWER
+    assert _runs(target) == releases.NEWER
 
 
 @pytest.mark.parametrize(
@@ -109,7 +108,7 @@ def test_an_update_continues_after_a_loss_of_power(target: Target) -> None:
             target.power.off()
             target.power.on()
 
-    assert _update(target, release, cut_power_once).endswith(f"Sabot {_NEWER}, updated")
+    assert _update(target, release, cut_power_once).endswith(f"Sabot {releases.NEWER}, updated")
     assert cut_at
     # The head comes first; then the shoe asks only for the code that was not on flash.
     skipped = max(after - before for before, after in pairwise(offsets))

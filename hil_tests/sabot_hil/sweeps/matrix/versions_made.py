@@ -15,8 +15,8 @@ from sabot_hil.kit.cache import cache
 from sabot_hil.kit.old_host import GOLDEN, PACKAGES, RELEASES, HostVersion
 from sabot_hil.kit.tomorrow import make_tomorrow
 
-RELEASED = "0.2.0"
-"""The released version, whose protocol is 10."""
+RELEASED, TODAY, TOMORROW = "0.2.0", "today", "tomorrow"
+"""The names of the versions. The released one has protocol 10."""
 
 HOUSE = GOLDEN / RELEASED
 """The folder with the keys that sign everything here."""
@@ -64,8 +64,8 @@ def all_versions() -> Iterator[Mapping[str, Version]]:
             version.name: version
             for version in (
                 Version(RELEASED, 0, old_host.released(RELEASED), golden),
-                Version("today", 1, today, _releases_of(today)),
-                Version("tomorrow", 2, tomorrow, _releases_of(tomorrow)),
+                Version(TODAY, 1, today, _releases_of(today)),
+                Version(TOMORROW, 2, tomorrow, _releases_of(tomorrow)),
             )
         }
 
