@@ -60,7 +60,7 @@ def check_whole(rows: Sequence[Bytes], events: Sequence[Bytes]) -> None:
     assert len(rows) == len(events), f"{len(rows)} in the log, {len(events)} at the shoe"
 
 
-def verified(host: HostVersion, db: Path, keys: Path, cwd: Path) -> Mapping[str, Any]:
+def verified(host: HostVersion, db: Path | str, keys: Path, cwd: Path) -> Mapping[str, Any]:
     """Return what `sabot verify` of this host says of a log; it must have no finding."""
     done = host.run("verify", "--db", db, "--keys", keys, "--json", cwd=cwd, code=None)
     assert done.returncode == 0, f"{host.name} verify: {done.returncode} {done.stdout}{done.stderr}"
