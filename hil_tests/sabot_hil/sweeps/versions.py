@@ -35,6 +35,7 @@ from sabot_hil.sweeps.matrix.cells import Pair
 from sabot_hil.sweeps.matrix.versions_made import RELEASED, Version, all_versions
 
 _LEFT_OF_LINE = 300  # characters of a failure in the table's list
+_AT_ONCE = 3  # meetings for each core: they wait a lot
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Those that wait for two minutes first: the others pass meanwhile.
         chosen.sort(key=lambda cell: cell.column != "undo, time")
         given = [(versions, options.seed, cell) for cell in chosen]
-        with ProcessPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        with ProcessPoolExecutor(_AT_ONCE * (os.cpu_count() or 1)) as pool:
             results = []
             for result in track(pool.map(_tried, given), "meeting", len(given), console=console):
                 results.append(result)
