@@ -54,7 +54,7 @@ class NoShoe(SabotError):
 
 
 class ProtocolMismatch(SabotError):
-    """Shoe and host speak different versions of the protocol."""
+    """Shoe and host have no version of the protocol in common."""
 
     exit_code = 6
 

@@ -29,7 +29,7 @@ from sabot.errors import CommandRefused, NoShoe, PortBusy
 from sabot.link import client as clients
 from sabot.link import log_socket, wire
 from sabot.link.client import read_game
-from sabot.link.log_socket import READS, ThroughLog
+from sabot.link.log_socket import READS, VERSION, ThroughLog
 from sabot.link.messages import (
     Command,
     HealthCommand,
@@ -177,7 +177,7 @@ _HAMMER = """
 import os, random, socket, sys, cbor2
 from sabot.errors import SabotError
 from sabot.link import log_socket
-from sabot.link.log_socket import ThroughLog
+from sabot.link.log_socket import VERSION, ThroughLog
 from sabot.link.messages import HealthCommand, NextPassCommand, ReadPassCommand, SelfTestCommand
 
 rng = random.Random(int(sys.argv[1]))
@@ -209,12 +209,12 @@ while True:
         elif what == 2:  # never reads, and stays
             one = connection()
             for _ in range(50):
-                one.send(cbor2.dumps([1, "shoes", rng.randrange(-5, 1 << 70)]))
+                one.send(cbor2.dumps([VERSION, "shoes", rng.randrange(-5, 1 << 70)]))
             kept.append(one)
         elif what == 3:  # asks, and is gone
             with connection() as one:
                 port = log_socket.logged()[0].port
-                one.send(cbor2.dumps([1, "ask", port, "U1", cbor2.dumps([21, 7])]))
+                one.send(cbor2.dumps([VERSION, "ask", port, "U1", cbor2.dumps([21, 7])]))
         else:
             kept.append(connection())
         if len(kept) > 20:
@@ -267,10 +267,10 @@ def test_no_event_is_lost_or_late_while_programs_hammer_at_the_socket(
         b"\x00",
         b"\xff" * 70_000,
         cbor2.dumps([]),
-        cbor2.dumps([2, "shoes", 0]),
-        cbor2.dumps([1, "shoes", "x"]),
-        cbor2.dumps([1, "ask", "p", "U1"]),
-        cbor2.dumps([1, "stop"]),
+        cbor2.dumps([VERSION + 1, "shoes", 0]),
+        cbor2.dumps([VERSION, "shoes", "x"]),
+        cbor2.dumps([VERSION, "ask", "p", "U1"]),
+        cbor2.dumps([VERSION, "stop"]),
         cbor2.dumps({1: "shoes"}),
         b"\x81" * 5000,
     ],
@@ -301,7 +301,7 @@ def test_too_many_programs_are_refused_and_the_others_served(
     with logging_shoe(tmp_path / "log", ReadShoe()), opened() as through:
         with raw_connection(runtime_folder), raw_connection(runtime_folder) as third:
             version, *rest = cbor2.loads(third.recv(1000))
-            assert (version, *rest[:2]) == (1, "error", "busy")
+            assert (version, *rest[:2]) == (VERSION, "error", "busy")
             assert through.ask(HealthCommand()).cards == 412
 
 
@@ -330,7 +330,7 @@ def test_a_reader_of_another_version_of_the_socket_gets_a_line(
 
 def test_a_busy_log_refuses_in_one_line() -> None:
     data = log_socket.packed_error(PortBusy("32 programs\nread"))
-    assert cbor2.loads(data) == [1, "error", "busy", "32 programs\\nread", ""]
+    assert cbor2.loads(data) == [VERSION, "error", "busy", "32 programs\\nread", ""]
 
 
 def test_a_log_whose_store_fails_reports_that_to_its_readers(tmp_path: Path) -> None:

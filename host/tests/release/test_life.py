@@ -18,7 +18,7 @@ from sabot_hil.kit import releases as made
 
 pytestmark = pytest.mark.slow
 
-_OLD, _NEWER, _BROKEN = sabot_firmware.VERSION, "0.3.0", "0.4.0"
+_OLD, _NEWER, _BROKEN = sabot_firmware.VERSION, "0.8.0", "0.9.0"
 _PASSPHRASE = {"SABOT_PASSPHRASE": "correct horse battery"}
 
 

@@ -179,7 +179,7 @@ class _Shoe:
         """The version in the slot that runs."""
         return next(
             version
-            for version in ("0.1.0", "0.2.0", "0.3.0", "0.0.9")
+            for version in ("0.1.0", "0.8.0", "0.9.0", "0.0.9")
             if version.encode() in (self.folder / f"{self.slot}.code").read_bytes()
         )
 
@@ -234,8 +234,8 @@ def _steps_of(shoe: _Shoe) -> list[str]:
 
 
 def test_a_release_is_sent_tried_and_confirmed(shoe: _Shoe) -> None:
-    assert shoe.update(_release("0.2.0")) == f"{_UNIT}: Sabot 0.2.0, updated"
-    assert (shoe.slot, shoe.version()) == ("b", "0.2.0")
+    assert shoe.update(_release("0.8.0")) == f"{_UNIT}: Sabot 0.8.0, updated"
+    assert (shoe.slot, shoe.version()) == ("b", "0.8.0")
     assert _steps_of(shoe) == [
         "restarting to take it",
         "sending",
@@ -245,7 +245,7 @@ def test_a_release_is_sent_tried_and_confirmed(shoe: _Shoe) -> None:
         "starting it on trial",
     ]
     shoe.power_on()
-    assert shoe.version() == "0.2.0"
+    assert shoe.version() == "0.8.0"
 
 
 def test_a_release_that_runs_already_is_not_sent(shoe: _Shoe) -> None:
@@ -254,41 +254,42 @@ def test_a_release_that_runs_already_is_not_sent(shoe: _Shoe) -> None:
 
 
 def test_each_update_goes_into_the_other_slot(shoe: _Shoe) -> None:
-    for version, slot in (("0.2.0", "b"), ("0.3.0", "a")):
+    for version, slot in (("0.8.0", "b"), ("0.9.0", "a")):
         shoe.update(_release(version))
         assert (shoe.version(), shoe.slot) == (version, slot)
 
 
 def test_a_release_that_does_not_start_is_given_up_and_reported(shoe: _Shoe) -> None:
-    shoe.broken.add("0.2.0")
-    with pytest.raises(UpdateFailed, match=r"0\.2\.0 was tried and given up, it runs 0\.1\.0"):
-        shoe.update(_release("0.2.0"))
+    shoe.broken.add("0.8.0")
+    with pytest.raises(UpdateFailed, match=r"0\.8\.0 was tried and given up, it runs 0\.1\.0"):
+        shoe.update(_release("0.8.0"))
     assert shoe.version() == "0.1.0"
     shoe.broken.clear()
-    assert shoe.update(_release("0.3.0")).endswith("updated")
+    assert shoe.update(_release("0.9.0")).endswith("updated")
 
 
 @pytest.mark.parametrize("every", [7, 11, 50])
 def test_an_update_is_done_although_the_cable_comes_off_repeatedly(shoe: _Shoe, every: int) -> None:
     shoe.pulled_every = every
-    assert shoe.update(_release("0.2.0")).endswith("updated")
-    assert shoe.version() == "0.2.0"
+    assert shoe.update(_release("0.8.0")).endswith("updated")
+    assert shoe.version() == "0.8.0"
 
 
 def test_an_update_waits_for_the_end_of_a_round_and_says_so(shoe: _Shoe) -> None:
     shoe.busy = 5
     shoe.power_on()
-    assert shoe.update(_release("0.2.0")).endswith("updated")
+    assert shoe.update(_release("0.8.0")).endswith("updated")
     assert "update: waiting for the round to end" in _steps_of(shoe)
 
 
 @pytest.mark.parametrize(
     ("built", "problem"),
     [
-        (_release("0.2.0", _STRANGER), "not signed by this house"),
+        (_release("0.8.0", _STRANGER), "not signed by this house"),
         (
             _release("0.0.9"),
-            "0.0.9 is older than 0.2.0; if it must go back, build it with --may-go-back",
+            f"0.0.9 is older than {sabot_firmware.VERSION}; if it must go back, build it with "
+            "--may-go-back",
         ),
     ],
     ids=["stranger", "older"],
@@ -305,14 +306,14 @@ def test_a_release_that_a_shoe_must_not_run_is_refused_with_the_reason(
 def test_after_ctrl_c_at_each_step_it_is_known_whether_the_release_may_be_on_trial(
     shoe: _Shoe, tmp_path: Path
 ) -> None:
-    shoe.update(_release("0.2.0"))
+    shoe.update(_release("0.8.0"))
     whole = [progress.what for progress in shoe.reported]
     steps = [at for at in range(1, len(whole)) if whole[at] != whole[at - 1]]
     assert len(steps) == 5
     on_trial = []
     for at in [*steps, len(whole)]:
         cut = _interrupted(tmp_path / str(at), at, len(whole))
-        on_trial.append(cut.version() == "0.2.0")
+        on_trial.append(cut.version() == "0.8.0")
         left = cut.reported[-1].left
         assert ("on trial" in left) == on_trial[-1], cut.reported[-1]
         assert ("what it ran before" in left) != on_trial[-1]
@@ -336,7 +337,7 @@ def _interrupted(folder: Path, at: int, whole: int) -> _Shoe:
         shoe.pause(seconds)
 
     with pytest.raises(KeyboardInterrupt):
-        update(shoe.attached, _release("0.2.0"), interrupt, lambda: shoe.now_s, pause)
+        update(shoe.attached, _release("0.8.0"), interrupt, lambda: shoe.now_s, pause)
     shoe.pause(1)
     return shoe
 
@@ -349,8 +350,8 @@ def test_a_shoe_with_two_damaged_slots_takes_an_update_and_runs_it(shoe: _Shoe) 
     (shoe.folder / "a.code").write_bytes(b"damaged")
     shoe.power_on()
     assert shoe.slot == ""
-    assert shoe.update(_release("0.2.0")).endswith("updated")
-    assert shoe.version() == "0.2.0"
+    assert shoe.update(_release("0.8.0")).endswith("updated")
+    assert shoe.version() == "0.8.0"
 
 
 def test_a_shoe_that_is_absent_is_an_error_at_once_and_one_that_goes_away_after_a_minute(
@@ -358,7 +359,7 @@ def test_a_shoe_that_is_absent_is_an_error_at_once_and_one_that_goes_away_after_
 ) -> None:
     shoe.pulled_every = 1
     with pytest.raises(NoShoe):
-        shoe.update(_release("0.2.0"))
+        shoe.update(_release("0.8.0"))
     assert _steps_of(shoe) == [] and shoe.now_s < 10
     shoe.pulled_every = 0
 
@@ -370,13 +371,13 @@ def test_a_shoe_that_is_absent_is_an_error_at_once_and_one_that_goes_away_after_
     shoe.reported = Pulled()
     begun_s = shoe.now_s
     with pytest.raises(NoShoe):
-        shoe.update(_release("0.2.0"))
+        shoe.update(_release("0.8.0"))
     assert _steps_of(shoe) == ["restarting to take it", "waiting for the shoe"]
     assert shoe.now_s - begun_s > 60
 
 
 def test_a_release_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
-    built = _release("0.2.0")
+    built = _release("0.8.0")
     releases.save(built, tmp_path / "made")
     assert releases.load(tmp_path / "made") == built
 
@@ -387,7 +388,7 @@ def test_a_damaged_release_is_refused_with_the_name_of_its_folder(
     tmp_path: Path, name: str, damage: str
 ) -> None:
     folder = tmp_path / "made"
-    releases.save(_release("0.2.0"), folder)
+    releases.save(_release("0.8.0"), folder)
     file = folder / name
     data = file.read_bytes()
     if damage == "gone":
