@@ -12,8 +12,9 @@ from sabot.link.events import Event
 from sabot.link.wire import WireError
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
+from sabot.log.found import UNKNOWN_KINDS
 from sabot.log.place import Place, place_of
-from sabot.log.reveal import SealedCards, hidden_round, shown
+from sabot.log.reveal import SealedCards, UnknownValues, hidden_round, shown
 from sabot.log.rounds import Dealt, Round, dealt_of
 from sabot.log.store import DAMAGED, Filter, Row, Store, open_store
 from sabot.reports.event_words import fields_of
@@ -29,7 +30,7 @@ EVENT_KINDS = tuple(shape.name for shape in event_shapes.KINDS)
 _ROUND_KINDS = (
     "boot", "betting_open", "ghost_hand", "card", "seal", "sealed_card", "unsealed", "result",
     "round_void", "shoe_ended", DAMAGED, "hand_begun", "run_twice", "hand_ended",
-    "play", "looked", "hand_result", "blackjack_result",
+    "play", "looked", "hand_result", "blackjack_result", UNKNOWN_KINDS,
 )  # fmt: skip
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
@@ -312,11 +313,12 @@ def logged_events(
 ) -> Iterator[LogEvent]:
     """The events in a log, without what must not be shown yet (sabot/log/reveal.py). `damaged` is
     called with each one that cannot be read; without it such an event raises DatabaseUnusable."""
-    unit, hidden, sealed = "", None, SealedCards(store, "")
+    unit, hidden = "", None
+    sealed, unknown = SealedCards(store, unit), UnknownValues(store, unit)
     for row in store.rows(wanted):
         if row.unit != unit:
             unit, hidden = row.unit, hidden_round(store, row.unit)
-            sealed = SealedCards(store, unit)
+            sealed, unknown = SealedCards(store, unit), UnknownValues(store, unit)
         event = _event_in(row, damaged)
         event = event and shown(event, hidden)
         if event is None:
@@ -330,7 +332,7 @@ def logged_events(
             event.unix_ms,
             event.shoe,
             event.round,
-            fields_of(event, sealed),
+            fields_of(unknown.as_shown(event), sealed),
         )
 
 

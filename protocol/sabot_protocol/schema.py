@@ -72,7 +72,7 @@ class Shape:
             raise SchemaError(self.name + ": " + str(len(values)) + " fields")
         for i in range(len(values)):
             name, kind = fields[i]
-            if not _fits(kind, values[i]):
+            if not fits(kind, values[i]):
                 raise SchemaError(self.name + "." + name + " is not " + kind)
 
 
@@ -81,7 +81,8 @@ def fields_of(fields: str) -> "tuple[tuple[str, str], ...]":
     return tuple([tuple(field.split(":")) for field in fields.split() if field != "|"])  # type: ignore[misc]
 
 
-def _fits(kind: str, value: object) -> bool:
+def fits(kind: str, value: object) -> bool:
+    """Return whether a value is of the type of a field."""
     if kind[-1] == "?":
         if value is None:
             return True

@@ -13,12 +13,11 @@ from typing import Any
 
 import psycopg
 
-from sabot.audit.checks.decoding import values_of
+from sabot.audit.checks.decoding import Values, kind_of, values_of
 from sabot.centre.alarms import LONGEST_DETAIL, Alarm
 from sabot.centre.link import EndsBefore, OtherBytes, Refused
 from sabot.centre.start import Head
 from sabot.errors import DiskFull, NoDatabaseServer, NotThisSites, SabotError
-from sabot.link.events import EVENTS
 from sabot.log.found import DAMAGED, LARGEST, RawRecord, Row
 from sabot.log.place import Address
 from sabot.log.postgres import sessions, taking
@@ -191,11 +190,11 @@ def derived_rows(unit: str, before: RawRecord | None, rows: Sequence[RawRecord])
     return made
 
 
-def _shown(values: Sequence[Any]) -> tuple[str, int | None, int, int]:
+def _shown(values: Values) -> tuple[str, int | None, int, int]:
     """Kind, time, shoe and round of an event, each as large as a column holds."""
-    kind, _, _, _, unix_ms, shoe, round_ = values[:7]
+    _, _, _, _, unix_ms, shoe, round_ = values[:7]
     time_ = None if unix_ms is None else min(unix_ms, LARGEST)
-    return EVENTS[kind].SHAPE.name, time_, min(shoe, LARGEST), min(round_, LARGEST)
+    return kind_of(values), time_, min(shoe, LARGEST), min(round_, LARGEST)
 
 
 def _cut(session: psycopg.Connection[Any]) -> None:

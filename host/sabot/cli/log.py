@@ -31,7 +31,8 @@ from sabot.log.logger import RETRIED, Logger, LogWatcher
 from sabot.log.readers import Readers
 from sabot.log.rounds import Dealt
 from sabot.log.store import Store, open_store
-from sabot.reports.terminal.rounds import name_text, round_line
+from sabot.reports.terminal.rounds import name_text, plain, round_line
+from sabot.text import counted
 from sabot_protocol.messages import NO_GAME
 
 if TYPE_CHECKING:
@@ -107,6 +108,9 @@ def log(
     keys = load_command_keys(commands)
     screens = _screens(listen, certificate, private_key) if serve else _no_screens
     with open_store(db, create=True) as store, screens(store), _metrics(metrics, store, commits):
+        for kind, count in store.understood.items():
+            was = f"{counted(count, 'event')} that an older version did not know"
+            problems.print(plain(f"{db}: {was}: {kind}, and shown as such from now on"))
         port = list(dict.fromkeys(port))
         readers = Readers(port)
         logger = Logger(store, port, watcher, once=once, keys=keys, readers=readers)

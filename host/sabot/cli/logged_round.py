@@ -11,7 +11,7 @@ from sabot.errors import BadWagers
 from sabot.library import refuse_damaged
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
-from sabot.log.rounds import Dealt, Round
+from sabot.log.rounds import Dealt, Round, not_understood_text
 from sabot.log.store import Store
 from sabot.reports.table_time import iso_of
 
@@ -61,7 +61,8 @@ def one_dealt(
     """Return the only round of any family that --unit, --table, --shoe and --round choose, and its
     table; without --round the last of a unit, or of a table.
 
-    Raises BadWagers if no round fits or several do, DatabaseUnusable if the log does not have the
+    Raises BadWagers if no round fits or several do, or if this version does not understand all of
+    it; DatabaseUnusable if the log does not have the
     unit or the table.
     """
     return _one(store, Dealt, "rounds", unit, table, shoe, round_)
@@ -116,6 +117,11 @@ def _one(
         hint = hint if found else "`sabot rounds` lists them"
         raise BadWagers(f"{store.place}: {len(found) or 'no'} {what} match; {hint}")
     ended = found[0]
+    if ended.not_understood is not None:
+        raise BadWagers(
+            f"{ended.unit} shoe {ended.shoe} round {ended.round}: {not_understood_text(ended)}, so "
+            "that its result is not relied on here; update this host"
+        )
     return ended, tables[ended.unit].at(ended.first_event)
 
 

@@ -20,7 +20,7 @@ from sabot.feeds.message import (
     message_of,
 )
 from sabot.floor.incident_feed import IncidentFeed
-from sabot.link.events import Event, ProvisionedEvent, ShoeEndedEvent, ShoeLoadedEvent
+from sabot.link.events import Event, ProvisionedEvent, ShoeEndedEvent, ShoeLoadedEvent, UnknownEvent
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import Reveal, ShownGames
 from sabot.log.rounds import Dealt, Rounds
@@ -105,7 +105,8 @@ class ShoeMessages:
     def add(self, event: Event, values: list[Any]) -> list[Message]:
         """Take the next event, and its values as `values_of` gives them. Return its messages."""
         made = _Making(event.number)
-        self.shoe = event.shoe or self.shoe
+        if not isinstance(event, UnknownEvent):
+            self.shoe = event.shoe or self.shoe
         if isinstance(event, ProvisionedEvent):
             self._table = event.table
         self._take_round(event, made)

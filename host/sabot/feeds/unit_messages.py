@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from sabot.audit.checks.decoding import event_of, values_of
+from sabot.audit.checks.decoding import UNKNOWN, event_of, values_of
 from sabot.audit.context import kept_of_removed
 from sabot.feeds.message import Message, Position
 from sabot.feeds.shoe_messages import Before, Held, ShoeMessages
@@ -20,6 +20,7 @@ from sabot.link.events import (
     GameLoadedEvent,
     LidEvent,
     ProvisionedEvent,
+    UnknownEvent,
 )
 from sabot.link.wire import WireError
 from sabot.log.follow import RawRecord
@@ -58,7 +59,8 @@ class UnitMessages:
             if values is None or values[_NUMBER] != number:
                 self._shoe.add_damaged()
                 continue
-            if self._any and values[_SHOE] not in (0, self._shoe.shoe):
+            known = values[0] != UNKNOWN  # else its header is not believed
+            if self._any and known and values[_SHOE] not in (0, self._shoe.shoe):
                 self._shoe = self._made_for(number, self._shoe.held)
             self._any = True
             yield from self._shoe.add(event_of(values), values)
@@ -101,7 +103,8 @@ def begin_for(store: Store, unit: str, after: int) -> int:
     shoe, round_ = place_before(store, unit, after + 1)
     if not round_:
         newest = _readable(store, Filter(unit, last=after, newest_first=True))
-        shoe = next((event.shoe for event in newest if event.round), shoe)
+        known = (event for event in newest if not isinstance(event, UnknownEvent))
+        shoe = next((event.shoe for event in known if event.round), shoe)
     first = next(iter(store.rows(Filter(unit, shoe=shoe))), None)
     return 1 if first is None else min(first.number, after + 1)
 

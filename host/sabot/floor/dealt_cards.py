@@ -17,11 +17,14 @@ from sabot.link.events import (
 )
 from sabot.link.seals import RoundSeal
 from sabot.link.wire import WireError
+from sabot.log.found import UNKNOWN_KINDS
 from sabot.log.reveal import hidden_round, shown
 from sabot.log.store import Filter, Store
 from sabot_protocol import cards
 
-_KINDS = ("card", "composition", "seal", "sealed_card", "shoe_loaded", "unsealed")
+_KINDS = (
+    "card", "composition", "seal", "sealed_card", "shoe_loaded", "unsealed", UNKNOWN_KINDS
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,9 @@ class DealtCards:
     decks: int | None
     """How many decks were loaded; None if no event says it."""
     ended: bool
+    not_understood: int | None = None
+    """Number of the first event that this version does not know in full, so that cards may be
+    missing; None if there is none."""
 
 
 def dealt_cards(store: Store, unit: str, shoe: int) -> DealtCards:
@@ -46,6 +52,7 @@ def dealt_cards(store: Store, unit: str, shoe: int) -> DealtCards:
     hidden = hidden_round(store, unit)  # now: a round that begins later is not in `events`
     counts: Counter[str] = Counter()
     face_down, decks, ended = 0, None, False
+    later: int | None = None
     seal = RoundSeal()
     for event in events:
         opened = seal.add(event)
@@ -53,7 +60,7 @@ def dealt_cards(store: Store, unit: str, shoe: int) -> DealtCards:
         face_down -= len(opened)
         if isinstance(event, ShoeLoadedEvent):
             counts.clear()
-            face_down, decks, ended = 0, event.decks, False
+            face_down, decks, ended, later = 0, event.decks, False, None
         elif isinstance(event, CompositionEvent):
             ended = True
         elif isinstance(event, SealedCardEvent):
@@ -63,7 +70,9 @@ def dealt_cards(store: Store, unit: str, shoe: int) -> DealtCards:
                 face_down += 1
             else:
                 counts[cards.name_of(event.card)] += 1
-    return DealtCards(shoe, counts, face_down, decks, ended)
+        if later is None and not event.understood:
+            later = event.number
+    return DealtCards(shoe, counts, face_down, decks, ended, later)
 
 
 def last_ended_shoe(store: Store, unit: str) -> int | None:

@@ -4,7 +4,9 @@ Cards of a round that must not be shown yet are not in any incident. When they m
 they make an incident is found then.
 """
 
-from sabot.audit.checks.decoding import Values, event_of
+from typing import Any
+
+from sabot.audit.checks.decoding import UNKNOWN, Values, event_of
 from sabot.audit.play.play_checks import PlayChecks
 from sabot.link.events import Event, SealEvent, UnsealedEvent
 from sabot.link.seals import RoundSeal
@@ -48,7 +50,7 @@ class IncidentFeed:
     def add(self, values: Values) -> Event:
         """Take the values of the next record, and return its event."""
         event = event_of(values)
-        begins = values[_SHOE] not in (0, self._shoe)
+        begins = values[_SHOE] not in (0, self._shoe) and values[0] != UNKNOWN
         if begins:
             self._shoe = values[_SHOE]
             self._checks = PlayChecks(self._take_finding)
@@ -83,7 +85,8 @@ class IncidentFeed:
         self._disagreements = []
         if self._checks.not_composed:
             self._checks.end_of(values)
-        handler = self._checks.handlers[values[0]]
+        later: Any = self._checks.later
+        handler = self._checks.handlers[values[0]] if type(values) is list else later
         if handler is not None:
             handler(values)
         return self._disagreements

@@ -30,6 +30,7 @@ from sabot.link.events import (
     ServiceEvent,
     ShoeEndedEvent,
     ShoeLoadedEvent,
+    UnknownEvent,
 )
 from sabot.log.reveal import Reveal, ShownGames, shown
 from sabot.log.rounds import Dealt, Rounds
@@ -103,7 +104,7 @@ class TableFold:
         """The events of a round that must not show yet."""
         self._lasting: dict[str, Any] = {}
         """Fields of the table that an event said, and that stay so until another one does."""
-        self._shoe = 0
+        self._shoe = self._round = 0
         self._last: Event | None = None
         self._ended: tuple[Dealt, ...] = ()
         self._ends_unix_ms: tuple[int, ...] = ()
@@ -115,7 +116,8 @@ class TableFold:
             self._lasting.update(says(event))
         if isinstance(event, ErrorEvent):  # the first one stays until it is cleared, and all then
             self._lasting["error"] = self._lasting.get("error") or event.error
-        self._shoe = event.shoe or self._shoe
+        if not isinstance(event, UnknownEvent):
+            self._shoe, self._round = event.shoe or self._shoe, event.round
         self._last = event
         self._reveal.add(event)
         if self._reveal.hidden is not None:
@@ -133,10 +135,11 @@ class TableFold:
         ended = self._rounds.add(event)
         if ended is None:
             return
-        # A round that is called a misdeal ends once more.
+        # A round that is called a misdeal ends once more, and one that is not understood.
+        again = any(each.first_event == ended.first_event for each in self._ended)
         before = (each for each in self._ended if each.first_event != ended.first_event)
         self._ended = (*before, ended)
-        if ended.ended_unix_ms is not None and ended.void is None:
+        if ended.ended_unix_ms is not None and ended.void is None and not again:
             self._ends_unix_ms = _ends(self._ends_unix_ms, ended.ended_unix_ms)
 
     @property
@@ -154,7 +157,7 @@ class TableFold:
         return Table(
             self._unit,
             shoe=self._shoe,
-            round=last.round,
+            round=self._round,
             open_round=rounds.open,
             rounds=self._ended,
             ends_unix_ms=self._ends_unix_ms,

@@ -14,6 +14,7 @@ from sabot.log.presence import ATTACHED
 from sabot.log.reveal import ShownGames, deciding_before, place_before
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Row, Store
+from sabot_protocol import enums
 
 SILENT_MS = 15_000
 """A log notes every five seconds that it has its shoe (sabot/log/presence.py). After so long
@@ -66,7 +67,7 @@ class Tile:
     def winners(self) -> list[str]:
         """The winners of the rounds of baccarat of this shoe of cards."""
         rounds = (dealt for dealt in self.table.rounds if isinstance(dealt, Round))
-        return [dealt.winner for dealt in rounds if dealt.winner is not None]
+        return [each.winner for each in rounds if each.winner in enums.WINNERS]
 
     def as_json(self, now_unix_ms: int) -> dict[str, Any]:
         """The tile as `sabot tables --json` prints it."""

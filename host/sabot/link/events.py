@@ -2,13 +2,14 @@
 definition in sabot_protocol/events.py. The value of an enumeration is its name.
 
 To add an event, add its class below. A test compares the names and types of the fields of every
-class with the definition.
+class with the definition. A field after the `|` of its definition may be None.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
+from sabot.link.words import BIT_SETS, UNKNOWN, UnknownWord
 from sabot_protocol import events as definitions
 from sabot_protocol.schema import Shape
 
@@ -25,6 +26,11 @@ class Event:
     unix_ms: int | None
     shoe: int
     round: int
+    surplus: tuple[object, ...] | None = field(default=(), kw_only=True)
+    """Values after those of the fields that this version knows. They may tell a card, so they may
+    be shown only as sabot/log/reveal.py says; None in an event without those that it had."""
+    understood: bool = field(default=True, kw_only=True)
+    """Whether this version knows all of it: the kind, every field, every word."""
 
     @property
     def kind(self) -> str:
@@ -36,9 +42,42 @@ class Event:
         """The kind's own fields by name, for display."""
         return {name: getattr(self, name) for name, _ in self.SHAPE.fields}
 
+    def unknown(self) -> Iterator[str]:
+        """Yield what this version does not know of it, for people."""
+        yield from self.unknown_words()
+        if self.surplus != ():
+            yield f"a field after those of {self.kind}"
+
+    def unknown_words(self) -> Iterator[str]:
+        """Yield the words that this version does not know, for people."""
+        for name, value in self.fields.items():
+            if isinstance(value, UnknownWord):
+                yield f"word {value.number} of {name}"
+        for name, words in BIT_SETS.get(self.kind, {}).items():
+            more = getattr(self, name) >> len(words) << len(words)
+            yield from (f"word {n} of {name}" for n in range(more.bit_length()) if more >> n & 1)
+
     def __deepcopy__(self, memo: object) -> Self:
         """The event itself: nothing changes it."""
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownEvent(Event):
+    """An event of a kind that this version does not know. All its own values are `surplus`."""
+
+    SHAPE: ClassVar[Shape] = Shape(0, "unknown", "")
+    kind_number: int = field(kw_only=True)
+    understood: bool = field(default=False, kw_only=True)
+
+    @property
+    def kind(self) -> str:
+        """Such as "unknown_61": no name of a known kind begins so."""
+        return f"{UNKNOWN}{self.kind_number}"
+
+    def unknown(self) -> Iterator[str]:
+        """Yield the number of its kind, for people."""
+        yield f"kind {self.kind_number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,6 +554,6 @@ DECIDED_KINDS = tuple(each.SHAPE.name for each in DECIDED)
 EVENTS = {
     each.SHAPE.number: each
     for each in list(globals().values())
-    if isinstance(each, type) and issubclass(each, Event) and each is not Event
+    if isinstance(each, type) and issubclass(each, Event) and each not in (Event, UnknownEvent)
 }
 """The class of each kind of event, by the kind's number."""

@@ -227,7 +227,7 @@ def packed_answer(answer: Answer) -> bytes:
     """The message for a shoe's answer."""
     values = [getattr(answer, each.name) for each in fields(answer)]
     numbers = wire.with_enum_numbers(answer.SHAPE, values)
-    return packed("answer", wire.payload_of(answer.SHAPE, *numbers))
+    return packed("answer", wire.payload_of_shoe(answer.SHAPE, numbers))
 
 
 def entry_of(shoe: LoggedShoe) -> list[object]:

@@ -1,5 +1,6 @@
 """The texts of refusals for people, by the codes in `enums.REFUSALS`."""
 
+from sabot.link.words import UnknownWord
 from sabot.text import shortened
 
 _MOST_DETAIL = 120
@@ -51,4 +52,7 @@ TEXTS = {
 
 def text_of(refusal: str, detail: str) -> str:
     """Return one line for a refusal: the reason, and what to do."""
-    return TEXTS[refusal].format(shortened(detail, _MOST_DETAIL))
+    detail = shortened(detail, _MOST_DETAIL)
+    if isinstance(refusal, UnknownWord):
+        return f"for reason {refusal.number}, which this host does not know: update it ({detail})"
+    return TEXTS[refusal].format(detail)

@@ -205,6 +205,8 @@ class Session:
         for payload in self._frames.feed(data):
             try:
                 message = shoe_message_of(wire.parse_message(payload))
+            except wire.UnknownMessage:  # of a newer shoe: it has what this host needs too
+                continue
             except wire.WireError:
                 self.missing = True
                 continue

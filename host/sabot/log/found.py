@@ -2,13 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sabot.link import wire
 from sabot.link.events import Event
+from sabot.link.words import UNKNOWN
+from sabot_protocol import events
 
 DAMAGED = "damaged"
 """`Row.kind` of a record that cannot be read as an event."""
+
+UNKNOWN_KINDS = "unknown"
+"""In `Filter.kinds`: every kind that this version does not know."""
+
+_KNOWN = tuple(shape.name for shape in events.KINDS)
+_KNOWN_OR_DAMAGED = frozenset((*_KNOWN, DAMAGED))
+_KNOWN_NOW = {f"{UNKNOWN}{shape.number}": shape.name for shape in events.KINDS}
 
 LARGEST = (1 << 63) - 1
 """Largest integer in a column. SQLite sorts text, which only a forger puts there, after these."""
@@ -26,6 +35,7 @@ class Filter:
     shoe: int | None = None
     round: int | None = None
     kinds: Sequence[str] | None = None
+    """Names of kinds; UNKNOWN_KINDS stands for all that are not known."""
     from_unix_ms: int | None = None
     to_unix_ms: int | None = None
     first: int | None = None
@@ -43,6 +53,8 @@ class Filter:
 class Row(NamedTuple):
     """An event as stored. `data` is what the shoe wrote and `mac` what it sent with it; kind,
     time, shoe and round are copied from `data`.
+
+    The kind of an event that this version does not know is `unknown_` and its number.
 
     For a record that cannot be read the kind is `damaged`, the time None, and shoe and round are
     those of the event before it, so that a search there finds it. One that is larger than any event
@@ -64,11 +76,41 @@ class Row(NamedTuple):
         return wire.parse_event(self.data)
 
 
+def kind_now(kind: str) -> str:
+    """Return the kind of a row that was derived by any version of Sabot: its name, if an older one
+    did not know it and this one does."""
+    return _KNOWN_NOW.get(kind, kind)
+
+
+def kinds_in_columns(kinds: Sequence[str]) -> tuple[bool, list[str]]:
+    """Return which values of the column `kind` may be of these kinds: False and these values, or
+    True and the values that are not. Among those of UNKNOWN_KINDS are some of kinds that are known
+    now: `selects` decides."""
+    if UNKNOWN_KINDS in kinds:
+        return True, [name for name in (*_KNOWN, DAMAGED) if name not in kinds]
+    older = [stored for stored, name in _KNOWN_NOW.items() if name in kinds]
+    return False, [*kinds, *older]
+
+
+def has_kind(wanted: Filter, kind: str) -> bool:
+    """Whether a filter selects events of this kind, by its name now."""
+    if wanted.kinds is None or kind in wanted.kinds:
+        return True
+    return UNKNOWN_KINDS in wanted.kinds and kind not in _KNOWN_OR_DAMAGED
+
+
+def row_of(values: Sequence[Any]) -> Row:
+    """Return a row whose kind was derived by any version of Sabot."""
+    row = Row._make(values)
+    kind = _KNOWN_NOW.get(row.kind) if isinstance(row.kind, str) else None
+    return row if kind is None else row._replace(kind=kind)
+
+
 def selects(wanted: Filter, row: Row) -> bool:
     """Whether a filter selects a row that is not in `events` yet."""
     if wanted.shoe not in (None, row.shoe) or wanted.round not in (None, row.round):
         return False
-    if wanted.kinds is not None and row.kind not in wanted.kinds:
+    if not has_kind(wanted, row.kind):
         return False
     if wanted.first is not None and row.number < wanted.first:
         return False

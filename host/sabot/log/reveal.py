@@ -37,10 +37,12 @@ from sabot.link.events import (
     SealedCardEvent,
     SealEvent,
     ShoeEndedEvent,
+    UnknownEvent,
     UnsealedEvent,
 )
 from sabot.link.seals import RoundSeal, is_sealing
 from sabot.link.wire import WireError
+from sabot.log.found import LARGEST
 from sabot.log.store import Filter, Store
 from sabot_protocol.games import SHOWN, GameError, game_of
 
@@ -79,6 +81,10 @@ class ShownGames:
         return known
 
 
+_END_OR_SEAL = (
+    "seal", "sealed_card", "unsealed", "round_void", "shoe_ended", *DECIDED_KINDS
+)  # fmt: skip
+
 NONE_KEPT = ShownGames(lambda _: None)
 """For events without a log, of which no game document is kept."""
 
@@ -103,6 +109,9 @@ class Reveal:
     def add(self, event: Event) -> None:
         """Take the next event. Events may be missing: a round begins with the first one that there
         is, and what is lost may have stopped play."""
+        if isinstance(event, UnknownEvent):  # it says nothing about the reveal, nor does its header
+            self._last = event.number
+            return
         if event.round:
             if (event.shoe, event.round) != self._round:
                 self._round = event.shoe, event.round
@@ -162,9 +171,15 @@ def shown(event: Event, hidden: tuple[int, int] | None) -> Event | None:
     card, or None."""
     if hidden is None or (event.shoe, event.round) != hidden:
         return event
-    if isinstance(event, ErrorEvent):
-        return replace(event, card=None)
-    return None if isinstance(event, SECRET) else event
+    if isinstance(event, SECRET):
+        return None
+    event = _without_surplus(event)
+    return replace(event, card=None) if isinstance(event, ErrorEvent) else event
+
+
+def _without_surplus(event: Event) -> Event:
+    """Return an event without the values that this version does not know: they may be a card."""
+    return replace(event, surplus=None) if event.surplus else event
 
 
 def hidden_after(events: Iterable[Event], games: ShownGames) -> tuple[int, int] | None:
@@ -187,6 +202,7 @@ def without_secret_card(event: Event, hidden: tuple[int, int] | None) -> Event:
     """Return an event for a reader who needs each: in the round `hidden` no error has a card, each
     card is SECRET_CARD, and none is noted as entered by hand."""
     if hidden is not None and (event.shoe, event.round) == hidden:
+        event = _without_surplus(event)
         if isinstance(event, CardEvent):
             return replace(event, card=SECRET_CARD, by_hand=False)
         if isinstance(event, ErrorEvent):
@@ -214,6 +230,56 @@ class SealedCards:
         return self._known.get(drawn.number)
 
 
+class UnknownValues:
+    """Which values that this version does not know may be shown, of the events of a unit.
+
+    They could tell a card. So they are shown once the round in whose course they came is over and
+    may be shown, and never if cards of it are never to be known. What the header of such an event
+    says of its round is not believed: its number decides.
+    """
+
+    def __init__(self, store: Store, unit: str) -> None:
+        self._store = store
+        self._unit = unit
+        self._first, self._next = 1, 1  # the events of the round that was looked at
+        self._shown = False
+
+    def as_shown(self, event: Event) -> Event:
+        """Return an event without such values, unless they may be shown."""
+        return (
+            event
+            if not event.surplus or self._may_show(event.number)
+            else replace(event, surplus=None)
+        )
+
+    def _may_show(self, number: int) -> bool:
+        if not self._first <= number < self._next:
+            self._look_at(number)
+        return self._shown
+
+    def _look_at(self, number: int) -> None:
+        """Look at the round that was open at event `number`, up to the next one."""
+        begins = ("betting_open",)
+        before = Filter(self._unit, last=number, kinds=begins, newest_first=True)
+        begun = next(iter(self._store.rows(before)), None)
+        after = Filter(self._unit, first=number + 1, kinds=begins)
+        following = next(iter(self._store.rows(after)), None)
+        self._first = 1 if begun is None else begun.number
+        self._next = LARGEST if following is None else following.number
+        over = begun is None or following is not None
+        closed = False
+        within = Filter(self._unit, first=self._first, last=self._next - 1, kinds=_END_OR_SEAL)
+        for event in _readable(self._store, within):
+            if isinstance(event, UnsealedEvent):
+                closed = closed and not event.seal_key
+            elif isinstance(event, SealEvent | SealedCardEvent):
+                closed = True
+            else:
+                over = True
+        hidden = following is None and hidden_round(self._store, self._unit) is not None
+        self._shown = over and not closed and not hidden
+
+
 def hidden_round(store: Store, unit: str) -> tuple[int, int] | None:
     """Return the numbers of the shoe of cards and of the round of `unit` that must not be shown.
 
@@ -226,10 +292,11 @@ def hidden_round(store: Store, unit: str) -> tuple[int, int] | None:
 
 def place_before(store: Store, unit: str, before: int | None = None) -> tuple[int, int]:
     """Return the numbers of the shoe of cards and of the round in a log before the event `before`,
-    None for its end. An event `gap` may be in neither."""
+    None for its end. An event `gap` may be in neither, and of one that is not known its header is
+    not believed."""
     last = None if before is None else before - 1
     for event in _readable(store, Filter(unit, last=last, newest_first=True)):
-        if not isinstance(event, GapEvent):
+        if not isinstance(event, GapEvent | UnknownEvent):
             return event.shoe, event.round
     return 0, 0
 
@@ -257,7 +324,8 @@ def _last_round(store: Store, unit: str, before: int | None) -> tuple[int, int] 
     """The shoe of cards and the number of the last round before an event; None without any."""
     last = None if before is None else before - 1
     newest = _readable(store, Filter(unit, last=last, newest_first=True))
-    return next(((event.shoe, event.round) for event in newest if event.round), None)
+    known = (event for event in newest if not isinstance(event, UnknownEvent))
+    return next(((event.shoe, event.round) for event in known if event.round), None)
 
 
 def deciding_before(store: Store, unit: str, begin: int) -> list[Event]:

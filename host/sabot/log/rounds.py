@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from sabot.link.events import (
+    DECIDED,
     BettingOpenEvent,
     BlackjackResultEvent,
     CardEvent,
@@ -22,9 +23,11 @@ from sabot.link.events import (
     SealedCardEvent,
     SealEvent,
     ShoeEndedEvent,
+    UnknownEvent,
     UnsealedEvent,
 )
 from sabot.link.seals import RoundSeal
+from sabot.link.words import words_in
 from sabot.log.families import boxes
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
@@ -75,6 +78,10 @@ class Round:
     count any more, so the round is without one here."""
     ghost_hand: int | None = None
     """Which ghost hand of its shoe of cards it is, from 1; None for a round with wagers."""
+    not_understood: int | None = None
+    """Number of the first of its events that this version of Sabot does not know in full: of a
+    later kind, or with a field or a word that a later version has. What is shown of the round may
+    lack what that event says. None if all are known."""
 
     @property
     def started(self) -> datetime | None:
@@ -106,6 +113,7 @@ class Round:
             "hits": list(self.hits),
             "void": self.void,
             "ghost_hand": self.ghost_hand,
+            "not_understood": self.not_understood,
             "first_event": self.first_event,
             "last_event": self.last_event,
         }
@@ -115,23 +123,40 @@ Dealt = Round | Hand | BlackjackRound
 """A round of any family of games."""
 
 
+def not_understood_text(dealt: Dealt) -> str:
+    """Return, for people, that an event of a round is not understood in full."""
+    return f"event {dealt.not_understood} is unknown to this version of Sabot"
+
+
 class Rounds:
     """Collects the events of one unit, in order, into rounds."""
 
     def __init__(self, unit: str) -> None:
         self.open: Dealt | None = None
         """The round that has begun and has neither a result nor been voided."""
+        self.game: bytes | None = None
+        """SHA-256 of the game document that the last event names which decided a round."""
         self._decided: Dealt | None = None  # the last round, while it may be called a misdeal
+        self._ended: Dealt | None = None  # the last round, until the next one begins
         self._unit = unit
         self._seal = RoundSeal()
 
     def add(self, event: Event) -> Dealt | None:
         """Take the next event. Return the round that it ended, if it ended one. A round that ended
-        with a result ends again, without it, if it is a misdeal."""
+        with a result ends again, without it, if it is a misdeal; and as one that is not understood,
+        if the next event after it is not."""
+        ended = self._take(event)
+        if isinstance(event, DECIDED):
+            self.game = event.game
+        if not event.understood and isinstance(event, _MAKE_ROUNDS):
+            return self._mark(ended, event)
+        return ended
+
+    def _take(self, event: Event) -> Dealt | None:
         open_round = self.open
         opened = self._seal.add(event)
         if isinstance(event, BettingOpenEvent):
-            self._decided = None
+            self._decided = self._ended = None
             self.open = Round(self._unit, event.shoe, event.round, event.number, event.unix_ms)
         elif open_round is None:
             if isinstance(event, RoundVoidEvent):
@@ -199,7 +224,25 @@ class Rounds:
 
     def _close(self, ended: Dealt, event: Event) -> Dealt:
         self.open = None
-        return replace(ended, last_event=event.number, ended_unix_ms=event.unix_ms)
+        self._ended = replace(ended, last_event=event.number, ended_unix_ms=event.unix_ms)
+        return self._ended
+
+    def _mark(self, ended: Dealt | None, event: Event) -> Dealt | None:
+        """Note that `event`, which is not understood in full, belongs to the round that is open, or
+        to the last one: nothing says that it does not change that. Return the round that it
+        ended, or that it marked after its end."""
+        if self.open is not None:
+            self.open = _marked(self.open, event)
+            return ended
+        last = self._ended
+        if last is None or (event.shoe, event.round) != (last.shoe, last.round):
+            return None
+        if ended is None and last.not_understood is not None:
+            return None
+        if self._decided is not None:
+            self._decided = _marked(self._decided, event)
+        self._ended = _marked(last, event)
+        return self._ended
 
 
 def rounds_of(unit: str, events: Iterable[Event | None]) -> Iterator[Round]:
@@ -225,13 +268,19 @@ def dealt_of(unit: str, events: Iterable[Event | None]) -> Iterator[Dealt]:
         yield last
 
 
+def _marked(dealt: Dealt, event: Event) -> Dealt:
+    if dealt.not_understood is not None:
+        return dealt
+    return replace(dealt, not_understood=event.number)
+
+
 def _same(one: Dealt, other: Dealt) -> bool:
     return one.first_event == other.first_event
 
 
 def hit_names(bits: int) -> list[str]:
     """Return the names, from `enums.HITS`, of the hits whose bits are set."""
-    return [name for place, name in enumerate(enums.HITS) if bits >> place & 1]
+    return words_in(enums.HITS, bits)
 
 
 def _is_of_a_box(event: Event) -> bool:
@@ -263,6 +312,9 @@ _OF_A_ROUND = (
     RoundVoidEvent, HandBegunEvent, RunTwiceEvent, HandEndedEvent, PlayEvent, LookedEvent,
     HandResultEvent, BlackjackResultEvent,
 )  # fmt: skip
+
+_MAKE_ROUNDS = (*_OF_A_ROUND, BettingOpenEvent, ShoeEndedEvent, UnknownEvent)
+"""Rounds are made from these kinds. Of the others a round may lack words and fields."""
 
 _HAND_OF = {
     position: position.split("_")[0]

@@ -43,6 +43,9 @@ class Store(ABC):
     def __init__(self, place: Place) -> None:
         self.place = place
         """Where it is; messages begin with it."""
+        self.understood: dict[str, int] = {}
+        """How many events of each kind had been derived by a version that did not know it, and were
+        corrected when this was opened."""
 
     def __enter__(self) -> Self:
         return self

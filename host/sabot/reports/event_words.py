@@ -4,12 +4,14 @@ To add an event, add a function with its name, and its row in `_WORDS`. A test c
 of every kind, and fails where the sentence stays the same.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
 from typing import Any
 
-from sabot.link.events import Event, SealedCardEvent
+from sabot.link.events import Event, SealedCardEvent, UnknownEvent
+from sabot.link.words import UNKNOWN
 from sabot.log.families.cards import Card
 from sabot.log.reveal import SealedCards
 from sabot.log.rounds import hit_names
@@ -18,6 +20,10 @@ from sabot.text import card_symbol, counted
 from sabot_protocol import cards, enums
 
 Fields = Mapping[str, Any]
+
+SURPLUS = "unknown"
+"""Among the fields of an event: the values that this version does not know, in a list; None while
+they may not be shown. No field has this name."""
 
 _HASH_DIGITS = 8  # of a hash or MAC, in hexadecimal; --json has all
 _ORDINALS = {"1": "first", "2": "second", "3": "third"}
@@ -30,7 +36,20 @@ def words_of(kind: str, fields: Fields, zone: tzinfo) -> str:
     `fields` are those of `LogEvent`: cards by name, bytes in hexadecimal. Hashes and MACs are cut
     to eight digits, and times are on the clock of `zone`.
     """
-    return _clock_set(fields, zone) if kind == "clock_set" else _WORDS[kind](fields)
+    if kind.startswith(UNKNOWN):
+        return f"unknown to this version (kind {kind.removeprefix(UNKNOWN)}){_unknown(fields)}"
+    words = _clock_set(fields, zone) if kind == "clock_set" else _WORDS[kind](fields)
+    if SURPLUS in fields:
+        words += f"; a field unknown to this version{_unknown(fields)}"
+    return words
+
+
+def _unknown(fields: Fields) -> str:
+    """The values that this version does not know, for people."""
+    values = fields[SURPLUS]
+    if values is None:
+        return ", not shown before the round may be"
+    return f": {json.dumps(values, ensure_ascii=False)}" if values else ""
 
 
 def fields_of(event: Event, sealed: SealedCards) -> dict[str, Any]:
@@ -46,7 +65,20 @@ def fields_of(event: Event, sealed: SealedCards) -> dict[str, Any]:
             shown[name] = Card(cards.name_of(value))
         elif isinstance(value, bytes):
             shown[name] = value.hex()
+    if isinstance(event, UnknownEvent) or event.surplus != ():
+        shown[SURPLUS] = None if event.surplus is None else _plain(event.surplus)
     return shown
+
+
+def _plain(value: object) -> Any:
+    """A value that this version does not know, for JSON: bytes in hexadecimal."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return value
 
 
 def _boot(it: Fields) -> str:
@@ -112,8 +144,10 @@ def _result(it: Fields) -> str:
         text = f"tie, {player} to {banker}"
     elif it["winner"] == "player":
         text = f"Player wins {player} to {banker}"
-    else:
+    elif it["winner"] == "banker":
         text = f"Banker wins {banker} to {player}"
+    else:
+        text = f"{_spaced(it['winner'])}, Player {player}, Banker {banker}"
     if it["margin"] != abs(player - banker):  # else it follows from the totals
         text += f", margin {it['margin']}"
     naturals = [hand for hand in enums.HANDS if it[f"{hand}_natural"]]
@@ -124,9 +158,6 @@ def _result(it: Fields) -> str:
     elif naturals:
         text += f", {naturals[0].capitalize()}'s natural"
     names = [_spaced(name) for name in hit_names(it["hits"])]
-    unknown = it["hits"] >> len(enums.HITS)
-    if unknown:
-        names.append(f"other hits 0x{unknown << len(enums.HITS):x}")
     return "".join([text, *(f", {name}" for name in names), f"; game {_short(it['game'])}"])
 
 

@@ -28,6 +28,7 @@ KINDS = {
     "long_reveal": "it took long from the last card to the reveal",
     "rules": "the verifier recomputed a round and disagrees with the shoe",
     "sensor": "a sensor is due to be cleaned",
+    "unknown": "an event of a later version of Sabot: update this host",
     "away": "the log ran, and the shoe was away from it",
     "not_logged": "no log of the shoe ran, between two that did",
 }

@@ -6,9 +6,10 @@ takes it in order.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sabot.audit.checks.chain_events import RawRecord
-from sabot.audit.checks.decoding import Values, event_of, values_of
+from sabot.audit.checks.decoding import UNKNOWN, Values, event_of, values_of
 from sabot.audit.checks.findings import Finding, FoundInUnit, Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.play_checks import PlayChecks
@@ -59,8 +60,14 @@ _POSITIONS = {
     shape.number: _OWN + [name for name, _ in shape.fields].index("position")
     for shape in (events.CARD, events.SEALED_CARD)
 }
-"""The index of a card's position, by its kind; whether it was entered by hand comes last."""
-_BY_HAND = -1
+"""The index of a card's position, by its kind."""
+_BY_HAND = {
+    shape.number: _OWN + [name for name, _ in shape.fields].index("by_hand")
+    for shape in (events.CARD, events.SEALED_CARD)
+}
+
+_MORE_OF_A_CARD = len(events.CARD.fields) + _OWN - 1 - _BY_HAND[events.CARD.number]
+"""How many fields of a card come after that."""
 
 _TAKEN = [False] * 256
 """By the number of a kind: whether it is an incident or part of one."""
@@ -226,7 +233,9 @@ def shoes_in(
         begin = 0
         for at, values in enumerate(every):
             # Events about the unit itself may have no shoe.
-            if values is not None and values[_SHOE] != number and values[_SHOE]:
+            if values is None or values[_SHOE] == number:
+                continue
+            if values[_SHOE] and values[0] != UNKNOWN:
                 shoe.records += some[begin:at]
                 shoe.decoded += every[begin:at]
                 if shoe.records:
@@ -255,8 +264,9 @@ def _opened(good: list[Values]) -> list[Values]:
             if shown is good:
                 shown = [*good]
             sealed = good[places[each.number]]
-            position = _POSITIONS[_SEALED_CARD]
-            shown[places[each.number]] = [_CARD, *sealed[1:_OWN], each.card, *sealed[position:]]
+            position, last = _POSITIONS[_SEALED_CARD], _BY_HAND[_SEALED_CARD]
+            known = [*sealed[position : last + 1], *[None] * _MORE_OF_A_CARD]
+            shown[places[each.number]] = [_CARD, *sealed[1:_OWN], each.card, *known]
     return shown
 
 
@@ -325,6 +335,7 @@ def _steps(
             and its_shoe == shoe
             and its_base == base
             and number not in disagreements
+            and type(values) is list
         )
         due = number + 1
         if not follows:
@@ -367,7 +378,7 @@ def _steps(
 
 def _as_most_cards(values: Values) -> bool:
     """Whether a card that was dealt from a shoe of cards in play is no incident."""
-    return values[_POSITIONS[values[0]]] != _NOT_DUE and not values[_BY_HAND]
+    return values[_POSITIONS[values[0]]] != _NOT_DUE and not values[_BY_HAND[values[0]]]
 
 
 def _findings(unit: str, shoe: Shoe, good: Sequence[Values]) -> Iterable[Finding]:
@@ -384,7 +395,7 @@ def _findings(unit: str, shoe: Shoe, good: Sequence[Values]) -> Iterable[Finding
     for values in good:
         if play.not_composed:
             play.end_of(values)
-        handler = handlers[values[0]]
+        handler: Any = handlers[values[0]] if type(values) is list else play.later
         if handler is not None:
             handler(values)
     return found.in_order()
@@ -393,6 +404,7 @@ def _findings(unit: str, shoe: Shoe, good: Sequence[Values]) -> Iterable[Finding
 def _hidden(good: Sequence[Values], games: ShownGames) -> tuple[int, int] | None:
     """Numbers of the shoe of cards and of the round that must not be shown at the end of these
     events; None for none."""
+    good = [values for values in good if values[0] != UNKNOWN]
     last = next((values[_PLACE] for values in reversed(good) if values[6]), None)
     opened = len(good)
     while opened and (good[opened - 1][_PLACE] == last or not good[opened - 1][6]):

@@ -42,6 +42,7 @@ from sabot.link.events import (
     ServiceEvent,
     ShoeEndedEvent,
     ShoeLoadedEvent,
+    UnknownEvent,
     UnreadableEvent,
     WrongMacsEvent,
 )
@@ -130,6 +131,7 @@ class IncidentFinder:
         # shoe of cards is recorded after its end.
         self._long_passes: list[LongPassEvent] = []
         self._cut_card_came = False
+        self._unknown = set[str]()  # in this shoe of cards
         self._not_seen = ""  # at its end, for people
         self._ended_early: _Draft | None = None
         self._last_unix_ms: int | None = None
@@ -155,6 +157,8 @@ class IncidentFinder:
         """Take the next event, and the verifier's disagreements with it."""
         self._place(event)
         self._clock(event)
+        if not event.understood:
+            self._later(event)
         take = getattr(self, f"_on_{event.kind}", None)
         if take is not None:
             take(event)
@@ -354,7 +358,7 @@ class IncidentFinder:
         self._round_open = False
         self._end("long_round", event)
         self._drop("long_reveal")
-        self._put("void", event, VOIDED[event.reason])
+        self._put("void", event, VOIDED.get(event.reason, spaced(event.reason)))
 
     def _on_error(self, event: ErrorEvent) -> None:
         self._drawn = None
@@ -371,7 +375,7 @@ class IncidentFinder:
 
     def _on_resolved(self, event: ResolvedEvent) -> None:
         for draft in self._errors[:1]:
-            draft.detail += f"; {RESOLVED[event.resolution]}"
+            draft.detail += f"; {RESOLVED.get(event.resolution, spaced(event.resolution))}"
 
     def _on_error_cleared(self, event: ErrorClearedEvent) -> None:
         for draft in self._errors:
@@ -416,6 +420,16 @@ class IncidentFinder:
             detail += f", {numbers_text(event)} cannot be read any more"
         self._put("journal", event, detail)
 
+    def _later(self, event: Event) -> None:
+        """Take an event that is not understood in full; the first of each in a shoe of cards."""
+        new = [what for what in event.unknown() if what not in self._unknown]
+        if new:
+            self._unknown.update(new)
+            what = " and ".join(new)
+            self._put(
+                "unknown", event, f"{what}: unknown to this version of Sabot; update this host"
+            )
+
     def _place(self, event: Event) -> None:
         """Note the event's shoe of cards and round, and the events that are missing before it."""
         last = self._last
@@ -426,12 +440,15 @@ class IncidentFinder:
             which = f"event {first} is" if one else f"events {first} to {before} are"
             detail = f"{which} missing, or cannot be read"
             self._missing.append((first, before, self._put("gap", event, detail)))
-        if event.shoe:  # events about the unit itself may have no shoe of cards
+        # Events about the unit itself may have no shoe of cards, and of an unknown one it does not
+        # count what it says.
+        if event.shoe and not isinstance(event, UnknownEvent):
             if event.shoe != self._shoe:
                 self._round = 0
                 self._long_passes, self._ended_early = [], None
                 self._sealed, self._drawn = False, None
                 self._cut_card_came, self._not_seen = False, ""
+                self._unknown.clear()
             self._shoe = event.shoe
             self._round = event.round or self._round
 
@@ -453,7 +470,8 @@ class IncidentFinder:
             self._clock_base = None
         self._first_bases.setdefault(event.boot, base)
         jumped = None if self._clock_base is None else base - self._clock_base
-        if event.kind != "clock_set" and jumped is not None and abs(jumped) > CLOCK_TOLERANCE_MS:
+        may_be_set = isinstance(event, ClockSetEvent | UnknownEvent)
+        if not may_be_set and jumped is not None and abs(jumped) > CLOCK_TOLERANCE_MS:
             self._put("clock", event, f"jumped {change_text(jumped)} without being set")
         self._clock_base = base
         if event.kind != "clock_set":

@@ -17,10 +17,10 @@ from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand
 from sabot.log.reveal import ShownGames, all_shown, hidden_after, without_secret_card
-from sabot.log.rounds import Round, Rounds
+from sabot.log.rounds import Dealt, Round, Rounds, not_understood_text
 from sabot.reports import svg
 from sabot.reports.html import as_text, page, verdict
-from sabot.reports.incident import Incident
+from sabot.reports.incident import Incident, spaced
 from sabot.reports.incidents import incidents_of
 from sabot.reports.road_pictures import roads_of
 from sabot.reports.roads import outcomes_of
@@ -148,6 +148,10 @@ def _verdict(report: ReportInput) -> str:
     elif wrong:
         count = counted(len(wrong), "finding")
         good, headline = False, f"&#x2717; Something is wrong: {count}"
+    elif later := dict.fromkeys(what for event in report.events for what in event.unknown()):
+        count = counted(sum(not event.understood for event in report.events), "event")
+        headline = f"&#x2717; Not all could be judged: {count} of a later version of Sabot"
+        good, chain = False, f"{chain} Unknown to this version: {as_text(', '.join(later))}."
     else:
         good, headline = True, "&#x2713; Nothing to find fault with"
     return verdict(good, headline, chain)
@@ -254,6 +258,7 @@ def _face_down(report: ReportInput, dealt: Hand | BlackjackRound, position: str)
 def _end_of_hand(report: ReportInput, hand: Hand | BlackjackRound) -> str:
     end = f'<span class="void">void</span> ({as_text(hand.void)})' if hand.void else "ended"
     end = end if hand.last_event else '<span class="void">no end</span>'
+    end = ", ".join([end, *_not_understood(hand)])
     if hand.by_hand:
         end += f", by hand: {as_text(' '.join(map(card_symbol, hand.by_hand)))}"
     return f"{end}, {_time(hand.ended_unix_ms, report.zone)}" if hand.last_event else end
@@ -263,7 +268,7 @@ def _end_of(report: ReportInput) -> str:
     for event in report.events:
         if isinstance(event, ShoeEndedEvent) and event.shoe == report.shoe:
             count = "" if event.cards is None else f", {counted(event.cards, 'card')} drawn"
-            return f"{as_text(_ENDED[event.reason])}{count}"
+            return f"{as_text(_ENDED.get(event.reason, spaced(event.reason)))}{count}"
     return "not in these events"
 
 
@@ -302,6 +307,12 @@ def _round(report: ReportInput, ended: Round) -> tuple[str, ...]:
     )
 
 
+def _not_understood(dealt: Dealt) -> list[str]:
+    if dealt.not_understood is None:
+        return []
+    return [f'<span class="void">{as_text(not_understood_text(dealt))}</span>']
+
+
 def _total(total: int | None) -> str:
     return _NONE if total is None else f'<strong class="total">{total}</strong>'
 
@@ -327,13 +338,15 @@ def _card_label(shown: ShownCard) -> str:
 
 def _result(ended: Round, drawn: Iterable[ShownCard]) -> str:
     if ended.winner is not None:
-        parts = [f'<span class="{ended.winner}">{_WINNERS[ended.winner]}</span>']
+        winner = _WINNERS.get(ended.winner, spaced(ended.winner))
+        parts = [f'<span class="{ended.winner}">{winner}</span>']
         parts += ["natural"] * ended.natural
         parts += [as_text(hit.replace("_", " ")) for hit in ended.hits]
     elif ended.void is not None:
         parts = [f'<span class="void">void</span> ({as_text(ended.void)})']
     else:
         parts = ['<span class="void">no end</span>']
+    parts += _not_understood(ended)
     parts += [f"ghost hand {ended.ghost_hand}"] * (ended.ghost_hand is not None)
     by_hand = [
         "sealed card" if each.card == svg.FACE_DOWN else card_symbol(each.card)

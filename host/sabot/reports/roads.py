@@ -10,7 +10,7 @@ from itertools import groupby
 
 from sabot.log.rounds import Round
 from sabot_firmware.table import rules
-from sabot_protocol import cards
+from sabot_protocol import cards, enums
 
 ROWS = 6
 
@@ -69,7 +69,7 @@ def outcomes_of(rounds: Iterable[Round]) -> list[Outcome]:
             ended.hits,
         )
         for ended in rounds
-        if ended.winner is not None and ended.void is None
+        if ended.winner in enums.WINNERS and ended.void is None  # not a word of a later version
     ]
 
 

@@ -18,6 +18,7 @@ from sabot.link.messages import (
     UpdateStatusCommand,
 )
 from sabot.link.session import Introduction
+from sabot.link.words import UnknownWord, words_in
 from sabot.text import counted
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
@@ -162,6 +163,13 @@ def checks_of(answers: ShoeAnswers, expected: Expectations) -> list[Check]:
     ]
 
 
+_UPDATE_HOST = "this host does not know it: update the host, then look again"
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
 def _check(name: str, found: str, expected: str, *, ok: bool, to_do: str) -> Check:
     return Check(name, found, expected, "" if ok else to_do)
 
@@ -170,7 +178,7 @@ def _state(answers: ShoeAnswers) -> Check:
     error = answers.status.error
     return _check(
         "state",
-        (answers.status.phase if error == "none" else error).replace("_", " "),
+        _spaced(answers.status.phase if error == "none" else error),
         "no error",
         ok=error == "none",
         to_do="play has stopped: the display says why; the supervisor's key clears it",
@@ -192,7 +200,12 @@ def _self_tests(answers: ShoeAnswers) -> list[Check]:
     if answers.self_test is None:
         return [Check("self-test", "not done", "done", answers.untested)]
     failed = answers.self_test.failed
-    return [
+    later = [
+        Check(f"self-test: {_spaced(name)}", "failed", "passed", _UPDATE_HOST)
+        for name in words_in(enums.SELF_TESTS, failed)
+        if isinstance(name, UnknownWord)
+    ]
+    return later + [
         _check(
             f"self-test: {name}",
             "failed" if failed >> bit & 1 else "passed",
@@ -227,6 +240,9 @@ def _sensors(answers: ShoeAnswers, health: HealthReport) -> list[Check]:
             to_do = "clean the sensor, then pull the test card"
         bounds = f"{LEAST_PERMILLE / 10:.0f} to {MOST_PERMILLE / 10:.0f} %, clear"
         checks.append(Check(f"sensor {channel.upper()}", mean, bounds, to_do))
+    for name in words_in(enums.CHANNELS, seen | health.dirty):
+        if isinstance(name, UnknownWord):
+            checks.append(Check(f"sensor {_spaced(name)}", "not clear", "clear", _UPDATE_HOST))
     return checks
 
 
@@ -373,9 +389,10 @@ _UPDATE_TO_DO = {
 
 
 def _update(answers: ShoeAnswers) -> Check:
-    return Check(
-        "update", answers.stage.replace("_", " "), "idle", _UPDATE_TO_DO.get(answers.stage, "")
-    )
+    to_do = _UPDATE_TO_DO.get(answers.stage, "")
+    if isinstance(answers.stage, UnknownWord):
+        to_do = _UPDATE_HOST
+    return Check("update", _spaced(answers.stage), "idle", to_do)
 
 
 def _line(answers: ShoeAnswers) -> Check:

@@ -373,7 +373,7 @@ def test_events_that_came_too_early_are_handed_out_in_order() -> None:
         framed(messages.EVENT, record=event_bytes("identified", 1), mac=bytes(17)),
         framed(messages.HEARTBEAT, first_held=1, last_held=4),  # the shoe holds more than came
         framed(messages.PROBLEM, count=1),  # the shoe dropped a frame
-        wire.frame_of(Shape(99, "unknown", "")),
+        wire.frame_of(Shape(messages.HEARTBEAT.number, "short", "")),
     ],
     ids=[
         "left out",
@@ -598,3 +598,14 @@ def test_heard_s_is_the_time_of_the_last_good_message() -> None:
     session.feed(framed(messages.HEARTBEAT), 4.0)
     session.feed(b"noise\0", 5.0)
     assert session.heard_s == 4.0
+
+
+def test_a_message_of_a_later_shoe_is_neither_damage_nor_asked_for_again() -> None:
+    session = attached(last_held=4)
+    session.begin(1)
+    acks_in(session.out)
+    later = wire.frame_of(Shape(95, "later", "text:text"), "more than this host knows")
+    received = session.feed(later + event_frame(1), 10.0)
+    session.ask_for_missing(20.0)
+    assert [each.event.number for each in received.records] == [1]
+    assert (session.missing, session.damaged, acks_in(session.out)) == (False, 0, [])

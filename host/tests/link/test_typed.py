@@ -30,23 +30,36 @@ _NO_INCIDENT = {
 """Kinds of events that are not incidents."""
 
 
-def _expected(fields: tuple[tuple[str, str], ...]) -> list[tuple[str, object]]:
+_OF_LATER_VERSIONS = ("surplus", "understood")
+"""Fields of every event that no definition has."""
+
+
+def _expected(
+    fields: tuple[tuple[str, str], ...], least: int | None = None
+) -> list[tuple[str, object]]:
+    """The fields of a class; those after the first `least` may be None: older shoes lack them."""
     expected: list[tuple[str, object]] = []
-    for name, kind in fields:
+    for place, (name, kind) in enumerate(fields):
+        lacking = least is not None and place >= least
         plain = _TYPES.get(kind.rstrip("?"), str)  # the value of an enumeration is its name
         own = name + "_" if keyword.iskeyword(name) else name
-        expected.append((own, plain | None if kind.endswith("?") else plain))
+        expected.append((own, plain | None if kind.endswith("?") or lacking else plain))
     return expected
 
 
 def _fields_of(one: type) -> list[tuple[str, object]]:
     hints = get_type_hints(one)
-    return [(each.name, hints[each.name]) for each in dataclasses.fields(one)]
+    return [
+        (each.name, hints[each.name])
+        for each in dataclasses.fields(one)
+        if each.name not in _OF_LATER_VERSIONS
+    ]
 
 
 def _check_class(one: type, shape: Shape, fields: tuple[tuple[str, str], ...], path: str) -> None:
     """Compare the class `one` of the module `path` with the definition of its message or event."""
-    said, expected = getattr(one, "SHAPE", None), _expected(fields)
+    least = None if shape.least is None else len(fields) - len(shape.fields) + shape.least
+    said, expected = getattr(one, "SHAPE", None), _expected(fields, least)
     assert said is shape, f"{path}: {one.__name__} is not of {shape.name}: change its SHAPE"
     assert _fields_of(one) == expected, f"{path}: {one.__name__} must have the fields {expected}"
 

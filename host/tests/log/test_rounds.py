@@ -34,7 +34,7 @@ def round_(
         {"round": number}
         | hands
         | dict(zip(names, outcome, strict=True))
-        | {"hits": [], "void": None, "ghost_hand": None, "sealed": 0}
+        | {"hits": [], "void": None, "ghost_hand": None, "not_understood": None, "sealed": 0}
     )
 
 
@@ -90,7 +90,7 @@ def test_a_round_has_its_event_numbers_and_times() -> None:
         "player": ["7H"], "banker": ["TC"], "by_hand": ["TC"],
         "player_total": 7, "banker_total": 0,
         "winner": "player", "natural": False, "hits": ["player_pair", "panda_8"], "void": None,
-        "ghost_hand": None, "sealed": 0,
+        "ghost_hand": None, "not_understood": None, "sealed": 0,
         "first_event": 30, "last_event": 33,
     }  # fmt: skip
     assert json.loads(json.dumps(ended.as_json())) == ended.as_json()

@@ -9,6 +9,7 @@ from sabot.audit.chain import MacKeys, mac_under
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import ReportFinding
 from sabot.audit.checks.holes import Holes
+from sabot.link.words import word_of
 from sabot.text import counted
 from sabot_protocol import enums, events
 from sabot_protocol.chain import EPOCH_RECORDS, KEY_SIZE
@@ -35,6 +36,7 @@ _LOST_BY = {
     "restart": "in the shoe's memory when its power failed, or numbers that were never used",
     "journal_damaged": "the shoe's journal was damaged, and it could no longer read them",
 }
+_LOST_BY_OTHER = "the shoe says why by a word that this version of Sabot does not know"
 _DAMAGED = enums.JOURNAL_FAULTS.index("damaged")
 
 
@@ -122,7 +124,7 @@ class ChainEvents:
         if kind == BOOT:
             self.start(number, values)
         elif kind == _CHECKPOINT:
-            count, mac = own
+            count, mac = own[:2]
             if count != number - 1:
                 self._report(
                     number, "checkpoint", f"says {counted(count, 'record')}, event {number} follows"
@@ -131,15 +133,16 @@ class ChainEvents:
                 detail = f"the MAC of event {count} is {mac.hex()}, {before.hex()} in the log"
                 self._report(number, "checkpoint", detail)
         elif kind == _GAP:
-            first, last, reason, mac = own
-            self._holes.declare(first, last, _LOST_BY[enums.GAP_REASONS[reason]])
+            first, last, reason, mac = own[:4]
+            word = word_of(enums.GAP_REASONS, reason)
+            self._holes.declare(first, last, _LOST_BY.get(word, _LOST_BY_OTHER))
             record, own_mac = self._holes.take_following(last + 1)
             # The event after the lost ones can be checked only with the MAC of the last lost one.
             checked = record and mac and self._macs.keys
             if checked and self._macs.right(mac, last + 1, record) != own_mac:
                 detail = f"it does not continue the events that the gap {number} reports"
                 self._report(last + 1, "changed", detail)
-        elif own[0] == _DAMAGED and own[2]:
+        elif own[2] and (own[0] == _DAMAGED or own[0] >= len(enums.JOURNAL_FAULTS)):
             self._holes.declare(own[2], own[3], _LOST_BY["journal_damaged"])
 
     def start(self, number: int, values: Values) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sabot.audit.checks.decoding import Values
+from sabot.audit.checks.decoding import UNKNOWN, Values
 from sabot.audit.checks.findings import MOST_OF_A_KIND, Note
 from sabot.text import counted, utc_time
 from sabot_protocol import events
@@ -10,7 +10,7 @@ from sabot_protocol import events
 _DAY_MS = 86_400_000
 _SET_BACK_MS = 120_000  # a clock may be set back by this much without a note
 _AHEAD_MS = 366 * _DAY_MS
-_CLOCK_SET = events.CLOCK_SET.number
+_MAY_SET = (events.CLOCK_SET.number, UNKNOWN)
 
 
 class ClockChecks:
@@ -44,7 +44,7 @@ class ClockChecks:
             detail = f"{_span(t_ms)} after the start, the event before it {_span(t_before)}"
             self._report(number, "time", detail)
             return base
-        elif boot == boot_before and number == number_before + 1 and kind != _CLOCK_SET:
+        elif boot == boot_before and number == number_before + 1 and kind not in _MAY_SET:
             if base is not None:
                 expected = utc_time(base + t_ms)
                 detail = f"its clock says {utc_time(unix_ms) or 'nothing'}, not {expected}"

@@ -74,7 +74,9 @@ class Note:
     checked),
     `elsewhere` (findings outside the requested shoe of cards), `receipted` (events that a receipt
     counts, and that the operator removed since), `receipts` (those that one side has and the other
-    does not), `other_units` (receipts of units that this site does not have).
+    does not), `other_units` (receipts of units that this site does not have), `unknown` (events of
+    later versions: a kind, a field or a word that this version does not know; their chain was
+    checked), `not_judged` (the rounds and shoes of cards that such an event is in).
     """
 
     unit: str
@@ -94,6 +96,8 @@ class Summary:
     units: int = 0
     events: int = 0
     rounds: int = 0
+    not_judged: int = 0
+    """Rounds with an event that this version does not know, in which only the chain was checked."""
     notes: list[Note] = field(default_factory=list)
     shoe_seen: bool = False
     """Whether the log has an event of the requested shoe of cards."""
@@ -103,6 +107,7 @@ class Summary:
         self.units += other.units
         self.events += other.events
         self.rounds += other.rounds
+        self.not_judged += other.not_judged
         self.notes += other.notes
         self.shoe_seen |= other.shoe_seen
 

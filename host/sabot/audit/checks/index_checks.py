@@ -6,16 +6,18 @@ from itertools import islice
 from typing import Any
 
 from sabot.audit.checks.chain_events import RawRecord
-from sabot.audit.checks.decoding import Values
+from sabot.audit.checks.decoding import Values, kind_of
 from sabot.audit.checks.holes import MOST_ODD
-from sabot.log.found import DAMAGED, LARGEST
+from sabot.link.words import UNKNOWN
+from sabot.log.found import DAMAGED, LARGEST, kind_now
 from sabot.text import counted, printable, utc_time
 from sabot_protocol import events
 
 _SHOWN = 32  # characters of a value
-_KIND_NAMES = ["?"] * 256
+_KIND_NAMES = [""] * 256
 for _shape in events.KINDS:
     _KIND_NAMES[_shape.number] = _shape.name
+_NAMES = {DAMAGED, *_KIND_NAMES}
 
 
 class IndexChecks:
@@ -54,7 +56,7 @@ class IndexChecks:
         """Take the next records."""
         names = _KIND_NAMES
         wanted: list[tuple[Any, ...]] = [
-            (row[0], names[values[0]], values[4], values[5], values[6])
+            (row[0], names[values[0]] or kind_of(values), values[4], values[5], values[6])
             if values is not None
             else (row[0], DAMAGED)
             for row, values in zip(rows, decoded, strict=True)
@@ -145,4 +147,10 @@ def _agree(stored: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
         min(shoe, LARGEST),
         min(round_, LARGEST),
     )
-    return stored[1:] == (kind, *limited)
+    if stored[2:] != limited:
+        return False
+    # Another version may have derived it, which did not know the kind, or which knows it.
+    stored_kind = kind_now(stored[1]) if isinstance(stored[1], str) else stored[1]
+    if stored_kind == kind or not kind.startswith(UNKNOWN) or not isinstance(stored_kind, str):
+        return bool(stored_kind == kind)
+    return stored_kind not in _NAMES and not stored_kind.startswith(UNKNOWN)

@@ -19,6 +19,7 @@ from sabot.audit.checks.findings import MOST_OF_A_KIND, Finding, FoundInUnit, No
 from sabot.audit.checks.index_checks import IndexChecks
 from sabot.audit.checks.shoe_span import ShoeSpan
 from sabot.audit.play.known_games import KnownGames
+from sabot.audit.play.later_events import LaterEvents
 from sabot.audit.play.play_checks import PlayChecks
 from sabot.audit.play.seal_checks import PlainCards
 from sabot.link.events import BootEvent, Event
@@ -54,6 +55,7 @@ class CheckedPart:
     timeless: int
     dealt_by: Mapping[bytes, int]
     plain: PlainCards
+    later_events: LaterEvents
 
 
 class UnitChecks:
@@ -151,6 +153,7 @@ class UnitChecks:
             self._play.timeless,
             self._play.dealt_by,
             self._play.plain,
+            self._play.later_events,
         )
 
     def join(self, part: CheckedPart) -> bool:
@@ -168,7 +171,7 @@ class UnitChecks:
         self._previous, self._base = part.ends.previous, part.ends.base
         self._clock.latest = part.latest
         self._play.resume(part.ends.play)
-        self._play.count(part.rounds, part.timeless, part.dealt_by, part.plain)
+        self._play.count(part.rounds, part.timeless, part.dealt_by, part.plain, part.later_events)
         self._found.join(part.found)
         self._notes += part.notes[: max(0, MOST_OF_A_KIND - len(self._notes))]
         return True
@@ -200,6 +203,8 @@ class UnitChecks:
                     self._notes.append(Note(self._unit, number, "game", detail))
         summary.events += self._chain.rows
         summary.rounds += play.rounds if self._span is None else self._span.rounds()
+        self._notes += [Note(self._unit, *note) for note in play.later_events.notes()]
+        summary.not_judged += play.later_events.rounds
         summary.notes += self._notes
         summary.notes += [Note(self._unit, *note) for note in self._chain.notes]
         return self._concerning_the_shoe(found.in_order(), summary)
@@ -207,6 +212,7 @@ class UnitChecks:
     def _take(self, runs: Iterable[Sequence[Values]]) -> None:
         """Check clock and play of events that belong to the chain, some at a time."""
         play, clock, handlers = self._play, self._clock, self._play.handlers
+        later: Any = play.later
         previous, base = self._previous, self._base
         for values in chain.from_iterable(runs):
             t_ms, unix_ms = values[3:5]
@@ -217,7 +223,7 @@ class UnitChecks:
             previous = values
             if play.not_composed:
                 play.end_of(values)
-            handler = handlers[values[0]]
+            handler = handlers[values[0]] if type(values) is list else later
             if handler is not None:
                 handler(values)
         self._previous, self._base = previous, base

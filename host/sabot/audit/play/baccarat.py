@@ -47,7 +47,7 @@ class BaccaratChecks:
             (self._player if _OF_PLAYER[position] else self._banker).append(card)
 
     def decision(self, values: Values) -> None:
-        hand, action, total = values[_OWN:]
+        hand, action, total = values[_OWN : _OWN + 3]
         self._decisions.append((hand, action, total))
 
     def burn_counts(self, card: str) -> range:

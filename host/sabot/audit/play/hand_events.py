@@ -66,7 +66,7 @@ class HandEvents:
             self._hand.run_twice(values[_OWN])
 
     def _ended(self, values: Values) -> None:
-        seats, board, second, game = values[_OWN:]
+        seats, board, second, game = values[_OWN : _OWN + 4]
         document, was_open = self._play.round_decided(values, game, "the end of a hand")
         if was_open:
             self._play.report_rules(values, self._hand.wrong_with(seats, board, second))

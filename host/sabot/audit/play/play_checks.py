@@ -4,13 +4,16 @@ It works on the values of records (audit/checks/decoding.py), in the order of th
 of the game's family checks the rounds (`RoundChecks`); the checks of the shoe of cards do not
 depend on hands. The firmware divides the two in the same way, but no code is shared with it or with
 log/rounds.py.
+
+From an event that is not understood on, whose meaning could be anything, nothing of the play is
+judged until the next round begins, and the shoe of cards not as a whole.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from sabot.audit.checks.decoding import Values
+from sabot.audit.checks.decoding import UNKNOWN, LaterValues, Values
 from sabot.audit.checks.findings import ReportFinding
 from sabot.audit.play.burned_cards import BurnedCards
 from sabot.audit.play.drawn_cards import DrawnCards
@@ -19,6 +22,7 @@ from sabot.audit.play.ghost_checks import GhostHands
 from sabot.audit.play.hand_events import HandEvents
 from sabot.audit.play.holdem import HoldemChecks
 from sabot.audit.play.known_games import KnownGames
+from sabot.audit.play.later_events import LaterEvents
 from sabot.audit.play.round_checks import RoundChecks
 from sabot.audit.play.seal_checks import ALWAYS_DOWN, SEALED, PlainCards, SealChecks
 from sabot.text import card_symbol, counted
@@ -27,6 +31,17 @@ from sabot_protocol.games import FIRST_CARD, SHOWN, FamilyGame
 
 _NUMBER, _BOOT, _UNIX, _SHOE, _ROUND, _OWN = 1, 2, 4, 5, 6, 7
 """Indexes in a record's values; its own fields begin at the last."""
+
+_CARD = events.CARD.number
+_BY_HAND, _GAME = (
+    {
+        shape.number: _OWN + [field for field, _ in shape.fields].index(name)
+        for shape in events.KINDS
+        if name in dict(shape.fields)
+    }
+    for name in ("by_hand", "game")
+)
+"""Indexes of these fields, by the kind."""
 
 _NAMES = [cards.name_of(card) for card in range(cards.CARD_COUNT)]
 _SYMBOLS = [card_symbol(name) for name in _NAMES]
@@ -44,10 +59,12 @@ _SHA_DIGITS = 16  # how many digits of a game's hash are shown
 _AFTER_THE_END = ("composition", "boot", "gap")
 _PLAY, _SEALS, _HAND = "_play", "_seals", "_hand"
 _NOT_STATE = (
-    "rounds", "timeless", "dealt_by", "plain", "handlers", "_report", "_games", _PLAY, _SEALS,
-    _HAND,
+    "rounds", "timeless", "dealt_by", "plain", "later_events", "handlers", "_take_finding",
+    "_games", _PLAY, _SEALS, _HAND,
 )  # fmt: skip
 """Attributes of PlayChecks that do not change how the next events are judged."""
+_WITHOUT_WORDS = frozenset((events.BOOT.number, events.SHOE_ENDED.number))
+"""Kinds whose handlers do not look at their words, so that they may be unknown."""
 _MAY_FOLLOW = [shape.number for shape in events.KINDS if shape.name in _AFTER_THE_END]
 
 
@@ -74,10 +91,13 @@ class PlayChecks:
         """The number of the first result of each game, by the SHA-256 of its document."""
         self.plain = PlainCards()
         """The rounds that had to be sealed, if the firmware of their start seals."""
+        self.later_events = LaterEvents()
+        """Events that are not understood in full."""
         self.handlers: list[Callable[[Values], None] | None] = [None] * 256
         """By the number of an event's kind; None for kinds that do not matter here."""
-        self._report = report
+        self._take_finding = report
         self._games = games
+        self._unjudged = False  # whether an event was not understood since the round began
         self._whole = False  # whether no event of this shoe of cards is missing so far
         self._game: bytes | None = None  # SHA-256 of the game in the shoe, if known
         self._open: tuple[int, int] | None = None  # shoe and number of the open round
@@ -85,7 +105,7 @@ class PlayChecks:
         self._follows = False  # whether no event is missing since a shoe of cards was loaded
         self._key_on: bool | None = None  # None: not known
         self._ghosts = GhostHands()
-        self._seals = SealChecks(report)
+        self._seals = SealChecks(self._report)
         self._came = False  # whether a card of the round has come
         self._is_ghost = False  # whether the round is one, which is dealt face up
         self._plain: tuple[int, int] | None = None  # event and start of its first one in plain
@@ -139,12 +159,19 @@ class PlayChecks:
         self.rounds = self.timeless = 0
         self.dealt_by.clear()
         self.plain.clear()
+        self.later_events.clear()
 
     def count(
-        self, rounds: int, timeless: int, dealt_by: Mapping[bytes, int], plain: PlainCards
+        self,
+        rounds: int,
+        timeless: int,
+        dealt_by: Mapping[bytes, int],
+        plain: PlainCards,
+        later_events: LaterEvents,
     ) -> None:
         """Add what was counted in events that come after those so far."""
         self.plain.join(plain)
+        self.later_events.join(later_events)
         self.rounds += rounds
         self.timeless += timeless
         for game, number in dealt_by.items():
@@ -161,11 +188,35 @@ class PlayChecks:
     def not_judged(self, number: int) -> None:
         """Note that events are missing before event `number`: this shoe of cards and an open round
         cannot be judged."""
+        self._know_nothing()
+        self._never_ended(number)
+
+    def _know_nothing(self) -> None:
+        """Forget what missing events may have changed."""
         self._whole = self.not_composed = self._follows = False
         self._game = self._passed = self._key_on = self._decided = None
         self._seals.events_missing()
         self._plain = None
-        self._never_ended(number)
+
+    def later(self, values: LaterValues) -> None:
+        """Take, in place of its handler, an event that is not understood in full. One of a known
+        kind whose words are all known is judged by the fields that are known."""
+        kind, event = values[0], values.event
+        handler = self.handlers[kind]
+        self.later_events.add(event.number, event.unknown())
+        if kind == UNKNOWN or (handler is not None and any(event.unknown_words())):
+            place = self._open or (values[_SHOE], values[_ROUND])
+            self.later_events.not_judged(event.number, *place, is_open=self._open is not None)
+            self._know_nothing()
+            self._unjudged = True
+            if kind not in _WITHOUT_WORDS:
+                return
+        if handler is not None:
+            handler(values)
+
+    def _report(self, number: int, kind: str, detail: str) -> None:
+        if not self._unjudged:
+            self._take_finding(number, kind, detail)
 
     def end_of(self, values: Values) -> None:
         """Take the event after the end of a shoe of cards, before its handler."""
@@ -233,6 +284,7 @@ class PlayChecks:
         self._play.begin()
         self._hand.begin()
         self._came, self._is_ghost, self._plain = False, False, None
+        self._unjudged = False
 
     def _ghost_hand(self, values: Values) -> None:
         self._is_ghost = True
@@ -256,7 +308,7 @@ class PlayChecks:
     def _check_lies(self, known: FamilyGame | None) -> None:
         """Note that the round that ends had to be sealed, if its game deals it face down and its
         cards are in plain."""
-        if self._plain is None or self._is_ghost:
+        if self._plain is None or self._is_ghost or self._unjudged:
             return
         if known is not None and known.shown == _AFTER_REVEAL:
             detail = f"the cards of round {self._round} in plain, which lay face down"
@@ -272,7 +324,7 @@ class PlayChecks:
         return True
 
     def _card(self, values: Values) -> None:
-        card, position, by_hand = values[_OWN], values[_OWN + 1], values[-1]
+        card, position, by_hand = values[_OWN], values[_OWN + 1], values[_BY_HAND[_CARD]]
         self._passed = _NO_CARD if by_hand else card
         self._check_mark(values, position, _SYMBOLS[card])
         if ALWAYS_DOWN[position] or self._seals.state.phase == SEALED:
@@ -295,7 +347,7 @@ class PlayChecks:
 
     def _check_mark(self, values: Values, position: int, card: str) -> None:
         """Check whether a card is rightly marked as entered by hand, or not."""
-        by_hand = values[-1]
+        by_hand = values[_BY_HAND[values[0]]]
         if by_hand or position != _NOT_DUE:  # one that was not due may come before the entered one
             if by_hand != self._entered and self._whole:
                 mark = "entered by hand, but none was" if by_hand else "read, but one was entered"
@@ -326,7 +378,7 @@ class PlayChecks:
 
     def _sealed_card(self, values: Values) -> None:
         position = values[_OWN + 2]
-        self._passed = _NO_CARD if values[-1] else None
+        self._passed = _NO_CARD if values[_BY_HAND[values[0]]] else None
         self._check_mark(values, position, "a sealed card")
         of_round = self._play.takes(position) or self._hand.takes(position)
         in_round = of_round and self._dealt(values, "a sealed card")
@@ -394,7 +446,7 @@ class PlayChecks:
         self._drawn.unreadable(values[_OWN])
 
     def _resolved(self, values: Values) -> None:
-        error, fault, position, resolution = values[_OWN:]
+        error, fault, position, resolution = values[_OWN : _OWN + 4]
         if self._whole and self._entered and error == _UNREADABLE:
             detail = "a card was entered by hand before, and it was not dealt"
             self._report(values[_NUMBER], "rules", detail)
@@ -448,7 +500,7 @@ class PlayChecks:
             self._seals.given_up(number, what, may_be=never)
 
     def _result(self, values: Values) -> None:
-        document, was_open = self.round_decided(values, values[-1], "a result")
+        document, was_open = self.round_decided(values, values[_GAME[values[0]]], "a result")
         if was_open and not self._seals.closed:
             self.report_rules(values, self._play.wrong_with(values, document))
 
@@ -504,7 +556,7 @@ class PlayChecks:
             yield burned
 
     def _shoe_ended(self, values: Values) -> None:
-        _, rounds, count = values[_OWN:]
+        _, rounds, count = values[_OWN : _OWN + 3]
         number = values[_NUMBER]
         self._still_sealed(number, "the shoe of cards ended")
         if self._open is not None:  # after a restart that lost the state; before 0.2 after any
@@ -522,7 +574,7 @@ class PlayChecks:
         self.not_composed = self._whole
 
     def _composition(self, values: Values) -> None:
-        counts, unread, expected = values[_OWN:]
+        counts, unread, expected = values[_OWN : _OWN + 3]
         if self._whole and not self._ended:
             detail = "the composition of a shoe of cards that has not ended"
             self._report(values[_NUMBER], "cards", detail)

@@ -114,7 +114,7 @@ def verify(
             plain(
                 f"{db}: {counted(summary.units, 'unit')}, {counted(summary.events, 'event')}, "
                 f"{counted(summary.rounds, 'round')}: "
-                f"{_verdict(findings)}"
+                f"{_verdict(findings, summary)}"
             ),
             soft_wrap=True,
         )
@@ -178,11 +178,16 @@ def _verify_bundle(path: Path, keys: Keys | None, operator: Path | None, as_json
             console.print(plain(_line(finding, path)), soft_wrap=True)
         summary = checked.summary
         counts = f"{counted(summary.events, 'event')}, {counted(summary.rounds, 'round')}"
-        console.print(plain(f"{path}: {counts}: {_verdict(checked.findings)}"), soft_wrap=True)
+        console.print(
+            plain(f"{path}: {counts}: {_verdict(checked.findings, summary)}"), soft_wrap=True
+        )
 
 
-def _verdict(findings: Sequence[Finding]) -> str:
-    return counted(len(findings), "finding") if findings else "nothing to find fault with"
+def _verdict(findings: Sequence[Finding], summary: Summary) -> str:
+    verdict = counted(len(findings), "finding") if findings else "nothing to find fault with"
+    if summary.not_judged:
+        verdict += f", but {counted(summary.not_judged, 'round')} not judged"
+    return verdict
 
 
 def _unwritable(path: Path, error: OSError) -> Exception:
@@ -211,6 +216,7 @@ def _print_json(findings: Sequence[Finding], summary: Summary) -> None:
             "units": summary.units,
             "events": summary.events,
             "rounds": summary.rounds,
+            "not_judged": summary.not_judged,
         }
     )
 

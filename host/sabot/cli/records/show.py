@@ -23,6 +23,8 @@ from sabot.cli.view import (
 )
 from sabot.errors import DatabaseUnusable
 from sabot.library import EVENT_KINDS, LogEvent
+from sabot.link.words import UNKNOWN
+from sabot.log.found import UNKNOWN_KINDS
 from sabot.log.rounds import Dealt
 from sabot.log.store import Row, open_store
 from sabot.reports.event_words import words_of
@@ -139,9 +141,10 @@ def events(
     """
     how = options.output_of(as_json, as_csv)
     for name in kind or ():
-        if name not in EVENT_KINDS:
+        if name not in EVENT_KINDS and not name.startswith(UNKNOWN) and name != UNKNOWN_KINDS:
             raise typer.BadParameter(
-                f"no event is of kind {name!r}; kinds: {', '.join(EVENT_KINDS)}"
+                f"no event is of kind {name!r}; kinds: {', '.join(EVENT_KINDS)}; of those that "
+                f"this version does not know: {UNKNOWN_KINDS}, or {UNKNOWN} and the number"
             )
     where = options.zone_of(zone)
     begin, end = options.span_of(from_, to, where)

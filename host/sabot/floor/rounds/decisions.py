@@ -58,6 +58,12 @@ class WagerVerdict:
     clause: str
 
 
+_CLOSED_BY = {
+    "button": "the dealer pressed the button",
+    "card": "the dealer drew the first card",
+}
+
+
 def decisions(events: Iterable[Event], game: FamilyGame | None) -> list[Decision]:
     """The decisions in the events of a round, which may be shown. `game` dealt it."""
     return list(_decisions(list(events), game))
@@ -66,7 +72,7 @@ def decisions(events: Iterable[Event], game: FamilyGame | None) -> list[Decision
 def verdicts(dealt: Round, game: Game) -> list[WagerVerdict]:
     """What each wager of the game does after a round of baccarat; nothing if it was void, or if no
     round can have its cards."""
-    if dealt.winner is None:
+    if dealt.winner is None or dealt.not_understood is not None:
         return []
     try:
         scored = score(game, dealt.player, dealt.banker)
@@ -89,8 +95,8 @@ def _decisions(events: list[Event], game: FamilyGame | None) -> Iterator[Decisio
         if isinstance(event, CardEvent) and event.position == "player_3":
             third = event.card
         elif isinstance(event, BettingClosedEvent):
-            by = "pressed the button" if event.by == "button" else "drew the first card"
-            yield Decision(event.number, "Dealer", "no more bets", f"the dealer {by}")
+            by = _CLOSED_BY.get(event.by, "in a way that this version of Sabot does not know")
+            yield Decision(event.number, "Dealer", "no more bets", by)
         elif isinstance(event, DecisionEvent):
             yield _of_baccarat(event, third, naturals, game)
         elif isinstance(event, PlayEvent):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sabot.audit.checks.decoding import event_of
+from sabot.audit.checks.decoding import UNKNOWN, event_of
 from sabot.audit.spans import Span
 from sabot.floor.rounds.indexed_round import IndexedRound, Indexing
 from sabot.link.events import DECIDED, Event, ResultEvent, SealedCardEvent, SealEvent
@@ -23,6 +23,7 @@ from sabot_protocol import events
 
 _OF_ROUNDS = [False] * 256
 """By the number of a kind: whether rounds are made from it."""
+_OF_ROUNDS[UNKNOWN] = True  # it may belong to a round
 for _shape in (
     events.BETTING_OPEN, events.GHOST_HAND, events.CARD, events.SEAL, events.SEALED_CARD,
     events.UNSEALED, events.RESULT, events.ROUND_VOID, events.SHOE_ENDED, events.HAND_BEGUN,
@@ -87,7 +88,9 @@ class RoundsReader:
         self.last = last
 
     def _end(self, ended: Dealt, event: Event) -> None:
-        game = event.game if isinstance(event, DECIDED) else None
+        # A round ends again if an event after its end is not understood.
+        by_end = isinstance(event, DECIDED) or ended.last_event != event.number
+        game = self._rounds.game if by_end else None
         self.ended[ended.first_event] = self._games.indexing.row(ended, game)
         if isinstance(event, ResultEvent) and (event.shoe, event.round) != self._sealed:
             shows = self._games.shown.at_once(event.game)

@@ -55,6 +55,8 @@ class IndexedRound(NamedTuple):
     """Each with its name: "Player:7H9D,Banker:KS2C"."""
     dealt: str
     """The cards in the order in which they came out."""
+    not_understood: int | None
+    """As of a round (log/rounds.py)."""
 
     @property
     def hands_by_name(self) -> list[tuple[str, list[str]]]:
@@ -102,6 +104,7 @@ class Indexing:
             dealt.started_unix_ms, dealt.ended_unix_ms, winner, dealt.void, ghost,
             len(dealt.by_hand), dealt.sealed, totals, f" {' '.join(dict.fromkeys(words))} ",
             ",".join(f"{name}:{''.join(cards)}" for name, cards in hands if cards), "".join(order),
+            dealt.not_understood,
         )  # fmt: skip
 
     def _game(self, sha256: bytes) -> FamilyGame | None:

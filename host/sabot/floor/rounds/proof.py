@@ -126,12 +126,23 @@ def of_play(store: Store, unit: str, shoe: int, first: int, last: int, *, over: 
     if len(records) > _MOST_RECORDS:
         return Proof(title, NOT_CHECKED, "the shoe of cards has too many records")
     checks = UnitChecks(unit, first=begin, games=KnownGames(store.game, LARGEST))
-    found = [each for each in checks.verify(records, Summary()) if each.kind != "no_key"]
+    summary = Summary()
+    found = [each for each in checks.verify(records, summary) if each.kind != "no_key"]
     own = [each for each in found if first <= each.event <= last]
     if own:
         details = "; ".join(each.detail for each in own[:_MOST_NAMED])
         return Proof(title, DIFFERS, f"{counted(len(own), 'finding')}: {details}")
+    unjudged = [each.event for each in summary.notes if each.kind == "not_judged"]
+    of_round = [number for number in unjudged if first <= number <= last]
+    if of_round:
+        text = f"{_named(of_round)} of it is unknown to this version of Sabot: update this host"
+        return Proof(title, NOT_CHECKED, text)
     text = "by the rules from its cards, with all cards of the shoe before it: agrees"
+    if unjudged:
+        text = (
+            "by the rules from its cards: agrees; the shoe before it was not counted, because "
+            f"{_named(unjudged[:1])} is unknown to this version of Sabot"
+        )
     others = len(found)
     if others:
         text += f"; {counted(others, 'finding')} in earlier rounds of this shoe of cards"

@@ -20,7 +20,14 @@ from sabot.floor.rounds.search import Query
 from sabot.link.events import DECIDED, Event, GameLoadedEvent, SealedCardEvent
 from sabot.link.seals import opened
 from sabot.link.wire import WireError
-from sabot.log.reveal import SealedCards, deciding_before, hidden_round, place_before, shown
+from sabot.log.reveal import (
+    SealedCards,
+    UnknownValues,
+    deciding_before,
+    hidden_round,
+    place_before,
+    shown,
+)
 from sabot.log.rounds import Dealt, Round, Rounds
 from sabot.log.store import DAMAGED, Filter, Row, Store
 from sabot.reports.event_words import fields_of, words_of
@@ -196,7 +203,7 @@ class Sources:
         hidden: tuple[int, int] | None,
         fits: Sequence[bool | None] | None,
     ) -> list[RoundEvent]:
-        sealed = SealedCards(self.store, unit)
+        sealed, unknown = SealedCards(self.store, unit), UnknownValues(self.store, unit)
         listed = []
         for row, fit in zip(rows, fits or [None] * len(rows), strict=True):
             try:
@@ -208,6 +215,7 @@ class Sources:
                 visible = shown(event, hidden)
                 if visible is None:
                     continue
+                visible = unknown.as_shown(visible)
                 words = words_of(visible.kind, fields_of(visible, sealed), self.zone)
                 kind, at = visible.kind, visible.unix_ms
                 record = row.data if visible is event else b""

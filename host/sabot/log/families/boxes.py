@@ -85,6 +85,10 @@ class BlackjackRound:
     """SHA-256 of its game document; None for a round without a result."""
     void: str | None = None
     """Why it was voided; None if it was not."""
+    not_understood: int | None = None
+    """Number of the first of its events that this version of Sabot does not know in full: of a
+    later kind, or with a field or a word that a later version has. What is shown of the round may
+    lack what that event says. None if all are known."""
 
     @property
     def started(self) -> datetime | None:
@@ -164,6 +168,7 @@ class BlackjackRound:
             "by_hand": list(self.by_hand),
             "sealed": self.sealed,
             "void": self.void,
+            "not_understood": self.not_understood,
             "first_event": self.first_event,
             "last_event": self.last_event,
         }

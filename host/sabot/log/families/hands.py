@@ -56,6 +56,10 @@ class Hand:
     """SHA-256 of its game document; None for a hand that did not end."""
     void: str | None = None
     """Why it was voided; None if it was not."""
+    not_understood: int | None = None
+    """Number of the first of its events that this version of Sabot does not know in full: of a
+    later kind, or with a field or a word that a later version has. What is shown of the hand may
+    lack what that event says. None if all are known."""
 
     @property
     def started(self) -> datetime | None:
@@ -121,6 +125,7 @@ class Hand:
             "by_hand": list(self.by_hand),
             "sealed": self.sealed,
             "void": self.void,
+            "not_understood": self.not_understood,
             "first_event": self.first_event,
             "last_event": self.last_event,
         }

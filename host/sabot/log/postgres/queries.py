@@ -4,11 +4,21 @@ A query of records first asks the small table `days` on which days an answer can
 only their partitions: two years of days have 730.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from sabot.log.found import LARGEST, Filter, RawRecord, Row
+from sabot.log.found import (
+    LARGEST,
+    Filter,
+    RawRecord,
+    Row,
+    has_kind,
+    kind_now,
+    kinds_in_columns,
+    row_of,
+)
 from sabot.log.postgres.sessions import PostgresConnection
 from sabot.log.presence import Span
 
@@ -65,12 +75,13 @@ def rows(connection: PostgresConnection, unit_id: int, unit: str, wanted: Filter
         return
     query, parameters = query_of(wanted, unit_id, days)
     for some in connection.stream(query, [unit, *parameters], CHUNK):
-        yield from map(Row._make, some)
+        yield from (row for row in map(row_of, some) if has_kind(wanted, row.kind))
 
 
 def query_of(wanted: Filter, unit_id: int, days: Days) -> tuple[str, list[Any]]:
     """The SQL of the rows that a filter selects, after a value of its own, the unit's name, and its
     other parameters."""
+    others, kinds = (False, None) if wanted.kinds is None else kinds_in_columns(wanted.kinds)
     text, values = _given(
         (
             ("shoe = ?", wanted.shoe),
@@ -79,7 +90,7 @@ def query_of(wanted: Filter, unit_id: int, days: Days) -> tuple[str, list[Any]]:
             ("unix_ms < ?", wanted.to_unix_ms),
             ("number >= ?", wanted.first),
             ("number <= ?", wanted.last),
-            ("kind = ANY (?)", None if wanted.kinds is None else list(wanted.kinds)),
+            ("kind <> ALL (?)" if others else "kind = ANY (?)", kinds),
         )
     )
     order = " DESC" if wanted.newest_first else ""
@@ -179,8 +190,11 @@ def received_before(connection: PostgresConnection, unit_id: int, unix_ms: int) 
 def counts(connection: PostgresConnection, unit_id: int, kinds: Sequence[str]) -> list[int]:
     """How many events of each kind a unit has."""
     query = "SELECT kind, count(*) FROM records WHERE unit = ? AND kind = ANY (?) GROUP BY kind"
-    found = dict(connection.execute(query, (unit_id, list(kinds))))
-    return [found.get(kind, 0) for kind in kinds]
+    _, columns = kinds_in_columns(kinds)
+    found = Counter[str]()
+    for kind, count in connection.execute(query, (unit_id, columns)):
+        found[kind_now(kind)] += count
+    return [found[kind] for kind in kinds]
 
 
 def presence(connection: PostgresConnection, unit: str) -> list[Span]:

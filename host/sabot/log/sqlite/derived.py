@@ -5,11 +5,27 @@ from contextlib import closing, suppress
 from itertools import islice
 
 from sabot.link import wire
-from sabot.log.found import DAMAGED, LARGEST, Filter, Row, selects
+from sabot.link.words import UNKNOWN
+from sabot.log.found import (
+    DAMAGED,
+    LARGEST,
+    UNKNOWN_KINDS,
+    Filter,
+    Row,
+    has_kind,
+    kind_now,
+    kinds_in_columns,
+    row_of,
+    selects,
+)
 from sabot.log.sqlite.log_file import LogConnection
 from sabot_protocol.events import MAC_SIZE, MAX_SIZE
 
 _MOST_SORTED = 20_000  # events, in a tenth of a second
+
+_UNKNOWN_KINDS = "unknown_kinds"
+"""The fact of a log: the kinds in `events` that were not known when they were derived, with spaces
+between them."""
 
 _INSERT_EVENT = "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?)"
 
@@ -69,7 +85,48 @@ def derive(connection: LogConnection, unit_id: int, most: int) -> int:
     with closing(underived(connection, unit_id)) as rows:
         made = [derived for derived, *_ in islice(rows, most)]
     connection.executemany(_INSERT_EVENT, made)
+    unknown = {kind for _, _, kind, *_ in made if kind.startswith(UNKNOWN)}
+    if unknown:
+        _note_unknown(connection, unknown | _unknown(connection))
     return len(made)
+
+
+def understand(connection: LogConnection) -> dict[str, int]:
+    """Correct the kinds in `events` that an older version did not know when it derived them, and
+    that this one knows. Return how many events of each such kind there were.
+
+    A fact of the log says which kinds were not known: without any, no event is looked at.
+    """
+    found: dict[str, int] = {}
+    unknown = _unknown(connection)
+    for kind in sorted(unknown):
+        known = kind_now(kind)
+        if known != kind:
+            change = "UPDATE events SET kind = ? WHERE kind = ?"
+            found[known] = connection.execute(change, (known, kind)).rowcount
+    if found:
+        _note_unknown(connection, {kind for kind in unknown if kind_now(kind) == kind})
+    return found
+
+
+def forget_unknown(connection: LogConnection) -> None:
+    """Note that `events` has no kind that is not known: it is derived again."""
+    if _unknown(connection):
+        _note_unknown(connection, set())
+
+
+def _unknown(connection: LogConnection) -> set[str]:
+    """The kinds in `events` that were not known when they were derived."""
+    query = "SELECT value FROM about WHERE name = ?"
+    found = connection.execute(query, (_UNKNOWN_KINDS,)).fetchone()
+    kinds = "" if found is None else str(found[0])
+    return {kind for kind in kinds.split() if kind.startswith(UNKNOWN)}
+
+
+def _note_unknown(connection: LogConnection, kinds: set[str]) -> None:
+    if kinds != _unknown(connection):
+        row = (_UNKNOWN_KINDS, " ".join(sorted(kinds)))
+        connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", row)
 
 
 def derived_rows(
@@ -78,8 +135,10 @@ def derived_rows(
     """The rows of `events` that a filter selects, in order, a few in memory at a time."""
     by_time = _is_short(connection, unit_id, wanted)
     query, parameters = query_of(wanted, unit_id, by_time=by_time)
-    found = connection.execute(query, [unit, *parameters])
-    return map(Row._make, found)
+    found = map(row_of, connection.execute(query, [unit, *parameters]))
+    if wanted.kinds is None or UNKNOWN_KINDS not in wanted.kinds:
+        return found
+    return (row for row in found if has_kind(wanted, row.kind))
 
 
 def query_of(wanted: Filter, unit_id: int, *, by_time: bool = False) -> tuple[str, list[object]]:
@@ -114,8 +173,9 @@ def query_of(wanted: Filter, unit_id: int, *, by_time: bool = False) -> tuple[st
             query += f" AND {condition}"
             parameters.append(value)
     if wanted.kinds is not None:
-        query += f" AND e.kind IN ({', '.join('?' * len(wanted.kinds))})"
-        parameters += wanted.kinds
+        others, kinds = kinds_in_columns(wanted.kinds)
+        query += f" AND e.kind {'NOT ' * others}IN ({', '.join('?' * len(kinds))})"
+        parameters += kinds
     return query + f" ORDER BY e.number{' DESC' if wanted.newest_first else ''}", parameters
 
 

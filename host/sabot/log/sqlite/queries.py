@@ -1,10 +1,11 @@
 """What other parts of a log ask of its tables, in one place each."""
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from sabot.errors import WHEN_DAMAGED, DatabaseUnusable
-from sabot.log.found import LARGEST
+from sabot.log.found import LARGEST, kinds_in_columns
 from sabot.log.sqlite.derived import underived
 from sabot.log.sqlite.log_file import LogConnection
 from sabot.text import counted
@@ -88,9 +89,11 @@ def counts(connection: LogConnection, unit_id: int | None, kinds: Sequence[str])
     """How many events of each kind a unit has."""
     if unit_id is None:
         return [0] * len(kinds)
-    sums = ", ".join(["ifnull(sum(kind = ?), 0)"] * len(kinds))
-    query = f"SELECT {sums} FROM events NOT INDEXED WHERE unit = ?"
-    found = [int(count) for count in connection.execute(query, (*kinds, unit_id)).fetchone()]
+    columns = [kinds_in_columns([kind])[1] for kind in kinds]
+    sums = [f"ifnull(sum(kind IN ({', '.join('?' * len(each))})), 0)" for each in columns]
+    query = f"SELECT {', '.join(sums)} FROM events NOT INDEXED WHERE unit = ?"
+    parameters = (*chain.from_iterable(columns), unit_id)
+    found = [int(count) for count in connection.execute(query, parameters).fetchone()]
     for (_, _, kind, *_), *_ in underived(connection, unit_id):
         if kind in kinds:
             found[kinds.index(kind)] += 1

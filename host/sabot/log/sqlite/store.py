@@ -16,7 +16,7 @@ from sabot.link.session import Record
 from sabot.log.found import LARGEST
 from sabot.log.presence import Span
 from sabot.log.sqlite import presence_table, queries, receipts_table, schema
-from sabot.log.sqlite.derived import derive
+from sabot.log.sqlite.derived import derive, forget_unknown, understand
 from sabot.log.sqlite.log_file import (
     LOGGING,
     LogConnection,
@@ -61,6 +61,7 @@ class SqliteStore(SqliteReader):
                 if schema.is_empty(connection):
                     schema.create(connection)
                 self._convert(connection)
+                self.understood = understand(connection)
             self.writer.write_ahead()  # only now: the file is a Sabot log
         except SabotError:
             self.writer.close()
@@ -166,6 +167,7 @@ class SqliteStore(SqliteReader):
             schema.check(self.path, connection, lists=False)
             connection.execute("DROP TABLE IF EXISTS events")
             connection.execute(schema.EVENTS_TABLE)
+            forget_unknown(connection)
             for unit_id in queries.units(self.path, connection).values():
                 while made := derive(connection, unit_id, _CHUNK):
                     done += made

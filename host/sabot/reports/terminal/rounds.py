@@ -8,7 +8,7 @@ from rich.text import Text
 
 from sabot.log.families.boxes import BlackjackRound, BoxHand
 from sabot.log.families.hands import Hand
-from sabot.log.rounds import Dealt, Round
+from sabot.log.rounds import Dealt, Round, not_understood_text
 from sabot.text import card_symbol, counted, printable, shortened
 
 WINNER_STYLE = {"player": "bold blue", "banker": "bold red", "tie": "bold green"}
@@ -48,7 +48,8 @@ def outcome_text(ended: Round) -> Text:
     else:
         won = ended.winner + (" *" if ended.natural else "")
         hits = [hit.replace("_", " ") for hit in ended.hits]
-        text = Text(", ".join([won, *hits]), style=WINNER_STYLE[ended.winner])
+        text = Text(", ".join([won, *hits]), style=WINNER_STYLE.get(ended.winner, "yellow"))
+    _append_unknown(text, ended)
     if ended.ghost_hand is not None:
         text.append(f", ghost hand {ended.ghost_hand}")
     if ended.sealed:
@@ -87,7 +88,15 @@ def open_round_text(dealt: Dealt) -> Text:
     else:
         text = Text("P ").append_text(_cards_text(dealt.player))
         text.append("   B ").append_text(_cards_text(dealt.banker))
-    return text.append(f"   {counted(dealt.sealed, 'sealed card')}" if dealt.sealed else "")
+    text.append(f"   {counted(dealt.sealed, 'sealed card')}" if dealt.sealed else "")
+    _append_unknown(text, dealt)
+    return text
+
+
+def _append_unknown(text: Text, dealt: Dealt) -> None:
+    """Add that the round has an event that is not understood in full."""
+    if dealt.not_understood is not None:
+        text.append(f", {not_understood_text(dealt)}", style="yellow")
 
 
 def _cards_text(cards: Sequence[str]) -> Text:
@@ -141,6 +150,7 @@ def _end_of_boxes(dealt: BlackjackRound) -> Text:
         ends = Counter(hand.outcome for box in dealt.boxes for hand in box)
         ended = [f"{ends[outcome]} {word}" for outcome, word in _OUTCOMES.items() if ends[outcome]]
         text = Text(", ".join(ended))
+    _append_unknown(text, dealt)
     if dealt.sealed:
         text.append(f", {counted(dealt.sealed, 'sealed card')}")
     if dealt.by_hand:
@@ -163,6 +173,7 @@ def _end_text(hand: Hand) -> Text:
     text = Text("hand ended" if hand.void is None else f"void ({hand.void})")
     if hand.run_twice is not None:
         text.append(f", run twice from the {hand.run_twice}")
+    _append_unknown(text, hand)
     if hand.by_hand:
         text.append("  by hand:", style="yellow")
     for card in hand.by_hand:

@@ -36,7 +36,7 @@ SCHEMAS: dict[str, Schema] = {
         **_PLACE, family=TEXT, started=optional(TEXT), ended=optional(TEXT), winner=optional(TEXT),
         void=optional(TEXT), totals=TEXT, outcomes=_TEXTS,
         hands=list_of(record(name=TEXT, cards=_TEXTS)), by_hand=NUMBER, sealed=NUMBER,
-        incidents=_TEXTS, first_event=NUMBER, last_event=NUMBER,
+        not_understood=optional(NUMBER), incidents=_TEXTS, first_event=NUMBER, last_event=NUMBER,
     ),
     "Found": record(
         understood=TEXT, complete=FLAG, records_read=NUMBER, records=NUMBER, count=NUMBER,
@@ -146,6 +146,7 @@ def _found(found: FoundRound, kinds: list[str], zone: tzinfo) -> dict[str, Any]:
         "hands": [{"name": name, "cards": cards} for name, cards in row.hands_by_name],
         "by_hand": row.by_hand,
         "sealed": row.sealed,
+        "not_understood": row.not_understood,
         "incidents": kinds,
         "first_event": row.first_event,
         "last_event": row.last_event,

@@ -73,6 +73,7 @@ SCHEMAS: dict[str, Schema] = {
         ended=FLAG,
         decks=optional(NUMBER),
         face_down=NUMBER,
+        not_understood=optional(NUMBER),
         cards={"type": "object", "additionalProperties": NUMBER},
     ),
     "Table": record(
@@ -190,6 +191,7 @@ def _counts(dealt: DealtCards) -> Mapping[str, Any]:
         "ended": dealt.ended,
         "decks": dealt.decks,
         "face_down": dealt.face_down,
+        "not_understood": dealt.not_understood,
         "cards": dict(sorted(dealt.counts.items())),
     }
 
