@@ -33,6 +33,18 @@ from sabot_protocol import events
 TOLD = "told to update, then logged"
 """How it went with a host that does not know what the shoe records, and says so."""
 
+_READ = """\
+import sys
+from sabot.link.wire import WireError, parse_event
+
+for line in sys.stdin:
+    try:
+        parse_event(bytes.fromhex(line))
+    except WireError as error:
+        print("cannot", error)
+"""
+"""What a host says of the records on its input."""
+
 _SAYS = "update the older of the two"
 _OTHER_HISTORY = 10  # exit code
 _TRIAL_S = 150.0
@@ -158,7 +170,8 @@ def replaced(pair: Pair, folder: Path) -> str:
         second.log_all(bound.host, f"{UNIT}~2")
         assert logged(second.db, UNIT) == before, "the records of the old board have changed"
         check_whole(logged(second.db, f"{UNIT}~2"), recorded(second.state))
-        verified(pair.newest.host, second.db, second.keys, second.house)
+        operator = "--operator", HOUSE / "operator.pub.pem"
+        verified(pair.newest.host, second.db, second.keys, second.house, *operator)
         if bound is not pair.host:
             return "refused, bound after an update of the host"
     return f"bound, {how}" if how == TOLD else "bound"
@@ -189,8 +202,13 @@ def _wait_for_attachment(table: Table, process: "subprocess.Popen[bytes]") -> No
 
 
 def _knows_less(pair: Pair, table: Table) -> bool:
-    """Whether the host is of the released version, and the shoe has events that came later."""
-    return pair.host.age == 0 and EVENT_KIND in kinds_of(table.state)
+    """Whether the host is of the released version, which takes no event that it does not know, and
+    cannot read what the shoe has recorded."""
+    if pair.host.age > 0:
+        return False
+    records = "\n".join(record.hex() for _, record, _ in recorded(table.state))
+    done = pair.host.host.python("-c", _READ, cwd=table.house, given=records)
+    return "cannot" in done.stdout
 
 
 def _judge(table: Table, pair: Pair) -> None:
@@ -198,7 +216,7 @@ def _judge(table: Table, pair: Pair) -> None:
     itself and for the newest one, which knows every event."""
     check_whole(logged(table.db, UNIT), recorded(table.state))
     newest = pair.newest.host
-    if pair.host.age > 0 or not _knows_less(pair, table):
+    if not _knows_less(pair, table):
         verified(pair.host.host, table.db, table.keys, table.house)
     verified(newest, table.db, table.keys, table.house)
     check_rounds(newest, table.db, UNIT, table.hands, table.house)

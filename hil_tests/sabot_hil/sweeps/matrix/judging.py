@@ -60,9 +60,12 @@ def check_whole(rows: Sequence[Bytes], events: Sequence[Bytes]) -> None:
     assert len(rows) == len(events), f"{len(rows)} in the log, {len(events)} at the shoe"
 
 
-def verified(host: HostVersion, db: Path | str, keys: Path, cwd: Path) -> Mapping[str, Any]:
+def verified(
+    host: HostVersion, db: Path | str, keys: Path, cwd: Path, *more: object
+) -> Mapping[str, Any]:
     """Return what `sabot verify` of this host says of a log; it must have no finding."""
-    done = host.run("verify", "--db", db, "--keys", keys, "--json", cwd=cwd, code=None)
+    given = "--db", db, "--keys", keys, *more, "--json"
+    done = host.run("verify", *given, cwd=cwd, code=None)
     assert done.returncode == 0, f"{host.name} verify: {done.returncode} {done.stdout}{done.stderr}"
     found: Mapping[str, Any] = json.loads(done.stdout)
     assert found["ok"] and found["findings"] == [], found["findings"]
