@@ -86,7 +86,7 @@ def _log_of(pair: Pair, folder: Path) -> str:
 
 
 def _forward(pair: Pair, folder: Path) -> str:
-    return centres.forward(pair.host.host, pair.shoe.host, folder)
+    return centres.forward(pair.host, pair.shoe, folder)
 
 
 def _migrate(pair: Pair, folder: Path) -> str:

@@ -14,12 +14,12 @@ import psycopg
 from sabot_hil.kit.centre.postgres import DATABASE, OWNER, Server, server_folder
 from sabot_hil.kit.old_host import HostVersion
 from sabot_hil.sweeps.matrix.judging import Bytes, check_whole, logged, verified
-from sabot_hil.sweeps.matrix.versions_made import HOUSE
+from sabot_hil.sweeps.matrix.versions_made import HOUSE, Version
 
 LOGS = (2, 3, 4, 5)
 """The versions of a log that the released version reads."""
 
-_UNUSABLE = 7  # exit code
+_UNUSABLE = 8  # exit code
 _END_S = 120.0
 _NAMES = "SELECT unit FROM units ORDER BY unit"
 _SITE, _NOTARY = "site", "notary"
@@ -92,40 +92,51 @@ def centre_of(host: HostVersion, units: list[str], folder: Path) -> Iterator[Ser
             server.stop()
 
 
-def forward(site: HostVersion, centre: HostVersion, folder: Path) -> str:
-    """Forward a log of the released version to a centre that another version has made."""
+def forward(site: Version, centre: Version, folder: Path) -> str:
+    """Forward a log of the released version to a centre that another version has made. An auditor
+    with the later of the two then compares both sides; to read an older centre it must be led on.
+    """
     db = golden_log(LOGS[-1], folder)
     units = units_of(db)
-    with centre_of(centre, units, folder) as server:
-        _send_and_sign(site, centre, server, db, folder)
+    with centre_of(centre.host, units, folder) as server:
+        owner = server.address(OWNER)
+        _send_and_sign(site.host, centre.host, server, db, folder)
         for unit in units:
             check_whole(_at_centre(server, unit), logged(db, unit))
-        verified(centre, server.address(OWNER), _KEYS, folder)
-        given = "--receipts", server.address(OWNER), *_PUBLIC, "--keys", _KEYS
-        site.run("verify", "--db", db, *given, cwd=folder)
+        verified(centre.host, owner, _KEYS, folder)
+        auditor = max(site, centre, key=lambda version: version.age).host
+        auditor.run("database", "migrate", owner, cwd=folder)
+        given = "--receipts", owner, *_PUBLIC, "--keys", _KEYS
+        auditor.run("verify", "--db", db, *given, cwd=folder)
     return "forwarded"
 
 
 def migrate(before: HostVersion, after: HostVersion, folder: Path) -> str:
-    """Lead a centre from one version to a later one and back, and forward to it each time."""
-    db = golden_log(LOGS[-1], folder)
-    units = units_of(db)
+    """Lead a centre from one version to a later one and back; a site of each version forwards the
+    same log to it."""
+    sites = {}
+    for host in (before, after):
+        place = folder / host.name
+        place.mkdir()
+        sites[host] = golden_log(LOGS[-1], place)
+    units = units_of(sites[before])
     with centre_of(before, units, folder) as server:
         owner = server.address(OWNER)
         old = _version_of(server)
-        _send_and_sign(before, before, server, db, folder)
+        _send_and_sign(before, before, server, sites[before], folder)
         after.run("database", "migrate", owner, cwd=folder)
-        for host in (before, after):
+        for host, db in sites.items():
             _send_and_sign(host, after, server, db, folder)
         verified(after, owner, _KEYS, folder)
         new = _version_of(server)
         if new != old:
             after.run("database", "migrate", owner, "--to", old, cwd=folder)
         assert _version_of(server) == old
-        _send_and_sign(before, before, server, db, folder)
+        for host, db in sites.items():
+            _send_and_sign(host, before, server, db, folder)
         verified(before, owner, _KEYS, folder)
         for unit in units:
-            check_whole(_at_centre(server, unit), logged(db, unit))
+            check_whole(_at_centre(server, unit), logged(sites[before], unit))
     return "led on and back" if new != old else "the same version"
 
 
