@@ -189,8 +189,14 @@ def test_the_host_reads_the_golden_events() -> None:
 @pytest.mark.parametrize(
     ("parse", "document"), [(wire.parse_message, "messages"), (wire.parse_event, "events")]
 )
-def test_the_host_refuses_bad_vectors(parse: Callable[[bytes], object], document: str) -> None:
+def test_the_host_refuses_bad_vectors_that_no_later_shoe_sends(
+    parse: Callable[[bytes], object], document: str
+) -> None:
+    of_shoes = {shape.name for shape in (*messages.TO_HOST, *events.KINDS)}
     for case in vectors(document)["bad"]:
+        grown = case["why"] in ("extra_field", "out_of_range") and case["name"] in of_shoes
+        if grown or (document == "events" and case["why"] == "unknown_number"):
+            continue  # host/tests/link/test_wire.py says what it makes of these
         with pytest.raises(wire.WireError):
             parse(bytes.fromhex(case["hex"]))
             pytest.fail(f"taken: {case}")

@@ -1,5 +1,7 @@
-"""Reads the vectors of released versions of the protocol: old shoes and logs stay readable. are never edited. A new version may add fields after a `|` and words at the end, so that its shapes
-still take all of these.
+"""Reads the vectors of released versions of the protocol: old shoes and logs stay readable.
+
+They are never edited. A new version may add fields after a `|` and words at the end, so that its
+shapes still take all of these.
 """
 
 import hashlib

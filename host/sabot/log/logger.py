@@ -112,6 +112,8 @@ class Logger:
         self._quotas = {port: Quota(now_s) for port in ports}
         self._rounds: dict[str, Rounds] = {}
         self._reveals: dict[str, Reveal] = {}
+        self._unknown: set[tuple[str, str]] = set()
+        """Units, and what they recorded that this version does not know."""
         self._held_back: dict[str, Dealt] = {}
         """By unit: the round that has ended and must not be shown yet."""
         self._ended = {port: threading.Event() for port in ports}
@@ -335,6 +337,7 @@ class Logger:
             with _ignoring_output_errors():
                 self._watcher.stored(unit, records)
             rounds = self._rounds.get(unit)
+            self._warn_of_later(unit, records)
             if rounds is None:
                 rounds = self._rounds[unit] = self._rounds_so_far(unit, records[0])
             for record in records:
@@ -346,6 +349,18 @@ class Logger:
                     self._show(unit)
                 shoe_ended = shoe_ended or _ends_shoe(record)
         return shoe_ended
+
+    def _warn_of_later(self, unit: str, records: Sequence[Record]) -> None:
+        """Warn, once for each, of what this version does not know of a shoe's events."""
+        later = [record.event for record in records if not record.event.understood]
+        for what in dict.fromkeys(what for event in later for what in event.unknown()):
+            if (unit, what) not in self._unknown:
+                self._unknown.add((unit, what))
+                with _ignoring_output_errors():
+                    self._watcher.warned(
+                        f"{unit}: {what} is unknown to this version of Sabot: its events are "
+                        "stored all the same; update this host, then it shows them"
+                    )
 
     def _show(self, unit: str) -> None:
         """Report the round that has ended, if it may be shown now."""

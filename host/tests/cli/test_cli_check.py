@@ -83,7 +83,7 @@ def test_an_edited_log_has_findings(folder: Path) -> None:
     change("UPDATE records SET mac = zeroblob(16) WHERE unit = 2 AND number = 4")
     verdict = json.loads(printed_by("verify", "--json", code=1))
     assert (
-        list(verdict) == ["ok", "findings", "notes", "units", "events", "rounds"]
+        list(verdict) == ["ok", "findings", "notes", "units", "events", "rounds", "not_judged"]
         and verdict["ok"] is False
     )
     assert all(list(each) == ["unit", "event", "kind", "detail"] for each in verdict["findings"])

@@ -15,6 +15,7 @@ import pytest
 
 from host.tests.support.helpers import event_bytes
 from host.tests.support.killed_logger import ShoeProcess
+from host.tests.support.later import record_of
 from host.tests.support.naive_shoe import (
     KEYS,
     NaiveShoe,
@@ -30,6 +31,7 @@ from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Round
 from sabot.log.sqlite import log_file
 from sabot.log.store import DatabaseLocked, Filter, Store, open_store
+from sabot_protocol import events
 
 pytestmark = pytest.mark.slow
 
@@ -192,6 +194,24 @@ def test_ctrl_c_while_the_log_is_waited_for_does_not_hide_that_it_still_runs(
             signal.signal(signal.SIGALRM, before)
         log.logger.stop()
         assert log.logger.wait(TIMEOUT_S)
+
+
+def test_events_of_a_later_shoe_are_stored_acknowledged_and_warned_of_once(tmp_path: Path) -> None:
+    shoe, path = NaiveShoe(1), tmp_path / "log"
+    shoe.record(6)
+    later = {n: record_of(61, n, "text", bytes(60)) for n in (2, 5)}
+    shoe.held |= later | {4: record_of(events.LID.number, 4, True, 30)}
+    with answering_shoe(shoe) as port, logging(path, port.path) as log:
+        log.wait_for(6)
+        wait_until(lambda: shoe.acknowledged == 6)
+    assert log.logger.failures == {} and log.lost == []
+    unknown = [each for each in log.warned if "unknown to this version" in each]
+    assert [each.partition(" is ")[0] for each in unknown] == [
+        "U1: kind 61", "U1: a field after those of lid",
+    ]  # fmt: skip
+    with open_store(path) as store:
+        stored = {row.number: (row.kind, row.data) for row in store.rows()}
+    assert {n: stored[n] for n in later} == {n: ("unknown_61", data) for n, data in later.items()}
 
 
 @pytest.mark.parametrize("large", [(1 << 63) - 1, 1 << 63, (1 << 64) - 1])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.later.test_later_events import (
+from host.tests.log.test_later_events import (
     UNIT,
     later_log,
     number_within_a_round,
@@ -78,6 +78,7 @@ def test_a_later_host_understands_the_log_of_an_older_one_without_a_change_of_it
     said = tomorrow("verify", "--db", path, "--keys", keys)
     assert "nothing to find fault with" in said and "unknown" not in said
     assert "not judged" not in said
+    assert '"unknown"' not in tomorrow("incidents", "--db", path, "--json")
     rounds = tomorrow("rounds", "--db", path, "--json")
     assert {json.loads(line)["not_understood"] for line in rounds.splitlines()} == {None}
     assert kinds_of(path)[f"unknown_{KIND}"] == 2
