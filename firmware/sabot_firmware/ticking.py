@@ -18,7 +18,9 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 TICK_MS = const(50)
 """How often to call `tick`."""
 
-_COLLECT_MS = const(1500)  # otherwise MicroPython collects when it must, in the middle of a pass
+# Otherwise MicroPython collects when it must, in the middle of a pass. With 1500 the heap had no
+# room for the garbage of that time and of one pass, in some orders of its objects.
+_COLLECT_MS = const(1000)
 _SELDOM_MS = const(200)
 _WRONG_MACS_MS = const(60000)
 

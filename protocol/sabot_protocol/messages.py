@@ -265,6 +265,10 @@ be sent after that restart."""
 
 MAX_PROVISION_PART = 400
 
+GROWN: "dict[int, int]" = {}
+"""The messages to the host that have more fields than in version 10: by number, how many they had.
+A release has no fields of these messages (docs/decisions/board-words.md) and needs the figure."""
+
 TO_DEVICE = tuple(_to_device)
 TO_HOST = tuple(_to_host)
 del _to_device, _to_host

@@ -26,8 +26,7 @@ class Shape:
     """Of a command: who may send it (messages.py). Of an event: who makes it (events.py)."""
     since = OLDEST
     """The version of the protocol that it came with."""
-    least: "int | None" = None
-    """The number of fields before the `|`; None if there is no `|`: every version has them all."""
+    _least: "int | None" = None
     # A shoe reads the fields of few shapes; those of all would take 6 KB of its heap as tuples.
     _fields: "str | tuple[tuple[str, str], ...]" = ()
 
@@ -46,8 +45,6 @@ class Shape:
             self.name = name
         if fields:
             self._fields = fields
-        if "|" in fields:
-            self.least = fields[: fields.index("|")].count(":")
         if by is not None:
             self.by = by
         if answer is not None:
@@ -62,8 +59,15 @@ class Shape:
         """Name and type of each field, in order."""
         fields = self._fields
         if isinstance(fields, str):
+            if "|" in fields:
+                self._least = fields.split("|")[0].count(":")
             self._fields = fields = fields_of(fields)
         return fields
+
+    @property
+    def least(self) -> "int | None":
+        """The number of fields before the `|`; None if there is no `|`: every version has all."""
+        return self._least if self.fields else None
 
     def check(self, values: "list[object]") -> None:
         """Raise SchemaError unless `values` (the array after its number) fit the fields."""

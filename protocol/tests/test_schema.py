@@ -1,6 +1,12 @@
 """The fields of a shape: those that every version has, and those that came later."""
 
+from sabot_protocol import messages
 from sabot_protocol.schema import SchemaError, Shape
+
+
+def test_a_release_knows_how_many_fields_version_10_had() -> None:
+    grown = {shape.number: shape.least for shape in messages.TO_HOST if shape.least is not None}
+    assert grown == messages.GROWN, "messages.GROWN is for boards, which have no fields"
 
 
 def test_without_a_stroke_every_version_has_all_fields() -> None:

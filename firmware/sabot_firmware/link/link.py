@@ -36,8 +36,6 @@ _NOT_A_MESSAGE = enums.PROBLEMS.index("not_a_message")
 _NOT_PROVEN = enums.PROBLEMS.index("not_proven")
 _MAX_ANSWERS = const(5)
 _SHAPES = {shape.number: shape for shape in messages.TO_DEVICE}
-_GROWN = {shape.number: shape.least for shape in messages.TO_HOST if shape.least is not None}
-"""How many fields version 10 has of the messages that got more."""
 
 
 class Link:
@@ -150,8 +148,8 @@ class Link:
         return frame.write_frame(payload, end, self.out, at)
 
     def _write(self, message: "list[object]", at: int) -> int:
-        if self.version == OLDEST and message[0] in _GROWN:
-            message = message[: 1 + _GROWN[message[0]]]  # type: ignore[index]
+        if self.version == OLDEST and message[0] in messages.GROWN:
+            message = message[: 1 + messages.GROWN[message[0]]]  # type: ignore[index]
         size = cbor.encode_array(self._payload, 0, message, len(message))
         return frame.write_frame(self._payload, size, self.out, at)
 

@@ -15,7 +15,6 @@ from firmware.tests.support.line import (
     problems_of,
 )
 from protocol.tests.helpers import memory_in_use, random_bytes, seed_random
-from sabot_firmware.link import link as link_module
 from sabot_firmware.link.link import RESEND_MS, REWIND_PAUSE_MS, STUCK_MS, WINDOW
 from sabot_protocol import OLDEST, VERSION, cbor, frame, messages
 
@@ -52,7 +51,7 @@ def test_a_session_has_the_version_of_the_last_hello():
 
 
 def test_a_host_of_version_10_gets_only_the_fields_of_version_10():
-    grown, link_module._GROWN = link_module._GROWN, {messages.REPLY.number: 2}
+    messages.GROWN[messages.REPLY.number] = 2
     try:
         for version, fields in ((OLDEST, [7, 0]), (VERSION, [7, 0, "number 1"])):
             line = Line()
@@ -61,7 +60,7 @@ def test_a_host_of_version_10_gets_only_the_fields_of_version_10():
             sent = cbor.decode(payload, 0, len(payload))
             assert sent == [messages.REPLY.number] + fields
     finally:
-        link_module._GROWN = grown
+        del messages.GROWN[messages.REPLY.number]
 
 
 def _heard_while_it_asks(line, wait_ms, number=0):

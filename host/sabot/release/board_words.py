@@ -47,15 +47,5 @@ class _Places(ast.NodeTransformer):
             case ast.Call(func=ast.Name("Shape"), args=[_, _, _, ast.Name(listed), *_]) if (
                 listed == self._made
             ):
-                call.args[_NAME] = ast.Constant("")
-                call.args[_FIELDS] = _without_names(call.args[_FIELDS])
+                call.args[_NAME] = call.args[_FIELDS] = ast.Constant("")
         return call
-
-
-def _without_names(fields: ast.expr) -> ast.expr:
-    """Fields without their names and types. Of those with a `|` its place stays: a shoe sends a
-    host of version 10 only the fields before it."""
-    if isinstance(fields, ast.Constant) and "|" in str(fields.value):
-        before, _, _ = str(fields.value).partition("|")
-        return ast.Constant(":" * before.count(":") + "|")
-    return ast.Constant("")

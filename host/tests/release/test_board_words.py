@@ -39,17 +39,6 @@ def test_the_header_of_events_and_the_messages_to_a_device_are_whole() -> None:
     ]
 
 
-def test_a_board_knows_which_fields_of_a_report_came_after_version_10() -> None:
-    text = 'Shape(70, "report", "id:uint names:text? | grams:uint card:card", _to_host)'
-    source = f"from sabot_protocol.schema import Shape\n_to_host = []\n{text}\n".encode()
-    found: dict[str, object] = {}
-    made = without_unneeded_words({_MESSAGES: source})[_MESSAGES]
-    exec(compile(made, _MESSAGES, "exec"), found)
-    (report,) = found["_to_host"]  # type: ignore[attr-defined]
-    assert (report.name, report.least) == ("", 2)
-    assert b"grams" not in made
-
-
 def test_a_place_given_as_a_word_is_a_number_and_other_calls_stay() -> None:
     source = b"""\
 from sabot_protocol import enums
