@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import Path
 
 from sabot_hil.kit.centre.postgres import DATABASE, OWNER, Server, server_folder
-from sabot_hil.kit.old_host import ARCHIVE, GOLDEN, RELEASES, HostVersion
 from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.kit.versions.old_host import ARCHIVE, GOLDEN, RELEASES, HostVersion
 
 LIST = "SHA256SUMS"
 """The file with the SHA-256 of every other file of a version."""

@@ -30,9 +30,9 @@ from sabot.keys import signing
 from sabot.release import build as releases
 from sabot_hil.capabilities import session_with
 from sabot_hil.kit.dealer import BenchDealer, shuffled_shoe
-from sabot_hil.kit.old_host import PASSPHRASE
 from sabot_hil.kit.private_runtime import private_runtime
 from sabot_hil.kit.releases import changed
+from sabot_hil.kit.versions.old_host import PASSPHRASE
 from sabot_hil.kit.waiting import wait_until
 from sabot_hil.kit.witness import Witness
 from sabot_hil.sweeps.matrix.judging import (

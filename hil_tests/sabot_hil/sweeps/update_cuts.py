@@ -174,7 +174,7 @@ def check_update_cut(recorded: RecordedUpdate, cut: UpdateCut) -> str:
         (folder / _KEYS).write_bytes(recorded.keys)
         (folder / JOURNAL).write_bytes(journal)
         image.save(folder / BOARD_FLASH)
-        target = SimTarget(_UNIT, folder, Witness())
+        target = SimTarget(_UNIT, folder, Witness(), files={})
         try:
             target.power.on()
             return _version_after(target, recorded, cut, held, folder)

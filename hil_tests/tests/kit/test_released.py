@@ -9,8 +9,8 @@ import pytest
 from hil_tests.golden.released import HOUSE, LIST, ORIGINS, Maker, sums_of
 from sabot.keys import signing
 from sabot.release import build as releases
-from sabot_hil.kit import old_host
-from sabot_hil.kit.old_host import GOLDEN, RELEASES, released, unpacked
+from sabot_hil.kit.versions import old_host
+from sabot_hil.kit.versions.old_host import GOLDEN, RELEASES, released, unpacked
 from sabot_protocol import release as manifests
 
 _LOGS = [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sabot_hil.kit import tomorrow
+from sabot_hil.kit.versions import tomorrow
 from sabot_hil.sweeps.matrix.judging import Bytes, check_prefix, check_whole
 from sabot_hil.sweeps.matrix.versions_made import (
     RELEASED,

@@ -15,7 +15,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.link.messages import UpdateStatusCommand
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.capabilities import session_with
-from sabot_hil.kit.tomorrow import EVENT, EVENT_KIND
+from sabot_hil.kit.versions.tomorrow import EVENT, EVENT_KIND, GRAMS
 from sabot_hil.kit.waiting import wait_until
 from sabot_hil.sweeps.matrix.judging import (
     check_prefix,
@@ -48,6 +48,22 @@ for line in sys.stdin:
         print("cannot", error)
 """
 """What a host says of the records on its input."""
+
+_WEIGH = """\
+import sys
+from sabot.errors import CommandRefused
+from sabot.link.client import Client
+from sabot.link.messages import WeighCommand
+from sabot.link.ports import Port
+
+with Port(sys.argv[1]) as port:
+    client = Client(port)
+    try:
+        print(client.ask(WeighCommand()).grams)
+    except CommandRefused as refused:
+        print(refused)
+"""
+"""Asks a shoe what only tomorrow's knows."""
 
 _SAYS = "update the older of the two"
 _OTHER_HISTORY = 10  # exit code
@@ -91,7 +107,7 @@ def log(pair: Pair, folder: Path) -> str:
 
 
 def doctor(pair: Pair, folder: Path) -> str:
-    """The shoe is found, and tests itself."""
+    """The shoe is found, and tests itself. A command that it does not know is refused."""
     host = pair.host.host
     with Table(pair.shoe, folder, pair.seed) as table:
         found = host.run("ports", "--json", cwd=table.house).stdout
@@ -104,6 +120,11 @@ def doctor(pair: Pair, folder: Path) -> str:
         wrong = {name for name, check in checks.items() if not check["ok"]} - _NEVER_HAD
         assert wrong <= ({"version"} if pair.host is not pair.shoe else set()), wrong
         assert checks["version"]["found"] == pair.shoe.host.firmware, checks["version"]
+        if pair.host is pair.newest:
+            said = host.python("-c", _WEIGH, UNIT, cwd=table.house).stdout
+            knows = said.strip() == str(GRAMS)
+            assert knows == (pair.shoe is pair.newest), said
+            assert knows or f"sabot update {UNIT}" in said, said
     return "examined"
 
 

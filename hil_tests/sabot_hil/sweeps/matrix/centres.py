@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 
 from sabot_hil.kit.centre.postgres import DATABASE, OWNER, Server, server_folder
-from sabot_hil.kit.old_host import HostVersion
+from sabot_hil.kit.versions.old_host import HostVersion
 from sabot_hil.sweeps.matrix.judging import Bytes, check_whole, logged, verified
 from sabot_hil.sweeps.matrix.versions_made import HOUSE, Version
 

@@ -13,7 +13,7 @@ from sabot.sim.process import JOURNAL
 from sabot_hil.kit.dealer import Hand
 from sabot_hil.kit.flash_image import ChipImage
 from sabot_hil.kit.journal_image import events_in
-from sabot_hil.kit.old_host import HostVersion
+from sabot_hil.kit.versions.old_host import HostVersion
 
 Bytes = tuple[int, bytes, bytes]
 """An event: its number, its record and its MAC."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from sabot.link.session import Introduction
 from sabot_hil.capabilities import session_with
 from sabot_hil.kit.dealer import BenchDealer, Hand, shuffled_shoe
-from sabot_hil.kit.old_host import HostVersion
+from sabot_hil.kit.versions.old_host import HostVersion
 from sabot_hil.kit.waiting import wait_until
 from sabot_hil.kit.witness import Witness
 from sabot_hil.sweeps.matrix.judging import logged, recorded

@@ -10,10 +10,10 @@ from pathlib import Path
 from sabot.keys import signing
 from sabot.release import build as releases
 from sabot.release import layout
-from sabot_hil.kit import old_host
 from sabot_hil.kit.cache import cache
-from sabot_hil.kit.old_host import GOLDEN, PACKAGES, RELEASES, HostVersion
-from sabot_hil.kit.tomorrow import make_tomorrow
+from sabot_hil.kit.versions import old_host
+from sabot_hil.kit.versions.old_host import GOLDEN, PACKAGES, RELEASES, HostVersion
+from sabot_hil.kit.versions.tomorrow import make_tomorrow
 
 RELEASED, TODAY, TOMORROW = "0.2.0", "today", "tomorrow"
 """The names of the versions. The released one has protocol 10."""

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sabot_hil.kit.old_host import PACKAGES, HostVersion, today
+from sabot_hil.kit.versions.old_host import PACKAGES, HostVersion, today
 
 PROTOCOL, FIRMWARE = 12, "0.4.0"
 EVENT, EVENT_KIND, GRAMS = "shoe_weighed", 61, 780
@@ -45,9 +45,14 @@ _CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
             '"bad_sectors:uint | grams:uint"',
         ),
         (
+            '\nGROWN: "dict[int, int]" = {}\n',
+            '\nGROWN: "dict[int, int]" = {STATUS_REPORT.number: 15}\n',
+        ),
+        (
             "\nTO_DEVICE = tuple(_to_device)",
             '\nWEIGHT_REPORT = Shape(90, "weight_report", "id:uint grams:uint", _to_host)\n'
-            'WEIGH = Shape(50, "weigh", "id:uint", _to_device, OPEN, WEIGHT_REPORT)\n'
+            'WEIGH = Shape(50, "weigh", "id:uint", _to_device, OPEN, WEIGHT_REPORT, '
+            f"{PROTOCOL})\n"
             "\nTO_DEVICE = tuple(_to_device)",
         ),
     ],

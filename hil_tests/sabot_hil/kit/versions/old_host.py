@@ -19,7 +19,7 @@ from pathlib import Path
 from sabot_hil.kit.cache import cache
 from sabot_hil.kit.centre import children
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden"
+GOLDEN = Path(__file__).resolve().parents[3] / "golden"
 """The folder with the data of released versions. Only a checkout has it."""
 
 ARCHIVE = "host.tar.xz"
