@@ -35,9 +35,19 @@ def test_the_core_of_version_10_is_read_and_written_by_this_one():
     seen = set()
     for case in each_case("core-10", "good"):
         shapes = messages.TO_DEVICE + messages.TO_HOST
-        _check(case, next(shape for shape in shapes if shape.name == case["name"]), ())
+        shape = next(shape for shape in shapes if shape.name == case["name"])
+        _check(case, shape, ())
+        assert shape.least is None or shape.name == "status_report", "the core gets no fields"
         seen.add(case["name"])
     assert seen == _CORE, seen
+
+
+def test_the_core_is_listed_in_the_readme():
+    with open(_FOLDER + "../README.md", encoding="utf-8") as file:
+        text = file.read()
+    listed = text.split("**The core.**")[1].split(";")[0]
+    named = set(listed.split("`")[1::2])
+    assert named | {"status_report"} == _CORE, named
 
 
 def test_every_event_of_version_10_is_read_and_written_by_this_one():
