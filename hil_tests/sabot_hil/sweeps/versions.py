@@ -5,8 +5,8 @@
 The versions are the released one, from the golden data, today's, and tomorrow's, which is made of
 today's sources (kit/versions/tomorrow.py). For each pair: a shoe of cards is logged, the shoe is
 examined, updated upward and downward in the middle of a shoe of cards, updated with the power cut
-at some points; an update is undone by a loss of power, and because no host confirms it; and another board
-takes the place of the shoe's. Nothing may be lost, doubled or changed (matrix/cells.py). Then
+at some points; an update is undone by a loss of power, and because no host confirms it; and another
+board takes the place of the shoe's. Nothing may be lost, doubled or changed (matrix/cells.py). Then
 hosts meet hosts: each reads the logs of the others, and of versions before; a site of one forwards
 to a centre that another has made; a later one leads a centre to its version and back
 (matrix/centres.py).
