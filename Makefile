@@ -9,7 +9,7 @@ TYPINGS := build/typings
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
 .PHONY: demo test check lint typecheck bench acceptance-emulator accuracy powercut updatecuts setupcuts \
-	kills losses adversary clean
+	kills losses versions fleet adversary clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
@@ -82,6 +82,16 @@ FAULTS ?= 600
 SEED ?= 1
 losses: $(READY)
 	$(BIN)/python -m sabot_hil.sweeps.losses --faults $(FAULTS) --seed $(SEED)
+
+# Hosts and shoes of the released version, of today and of a tomorrow meet: about a hundred meetings,
+# a quarter of an hour on two cores.
+versions: $(READY)
+	$(BIN)/python -m sabot_hil.sweeps.versions
+
+# 50 shoes of two versions are updated while they deal and are logged: a few minutes.
+SHOES ?= 50
+fleet: $(READY)
+	$(BIN)/python -m sabot_hil.sweeps.fleet --shoes $(SHOES)
 
 # Attacks made from a seed, CASES of each kind, of which `make test` runs a sample: over an hour on two
 # cores; with CASES=500 about eight minutes.

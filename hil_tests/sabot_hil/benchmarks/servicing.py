@@ -21,7 +21,6 @@ from sabot_hil.kit import releases
 from sabot_hil.targets.bare_board import BareBoard, settings_of
 
 _UNIT = "BENCH-2"
-_NEWER = "0.3.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Seconds:
 def on_simulator() -> Seconds:
     """Measure the simulated board, with this machine's time."""
     first = releases.changed("sim", releases.HOUSE, sabot_firmware.VERSION)
-    newer = releases.changed("sim", releases.HOUSE, _NEWER)
+    newer = releases.changed("sim", releases.HOUSE, releases.NEWER)
     known = CommandKeyFile()
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder)
@@ -63,7 +62,7 @@ def on_emulator() -> Seconds:
     """Measure an emulated Pico, with emulated time. Raises ImageUnusable, ImportError."""
     image = read_image(find_image())
     first = releases.changed("pico", releases.HOUSE, sabot_firmware.VERSION)
-    newer = releases.changed("pico", releases.HOUSE, _NEWER)
+    newer = releases.changed("pico", releases.HOUSE, releases.NEWER)
     board = BareBoard(image)
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -27,6 +27,9 @@ HOUSE = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"emulated units' ho
 """The key that signs the firmware of the units on this bench. It is not secret: it is used nowhere
 else."""
 
+NEWER = "99.0.0"
+"""A version that is newer than this firmware's, for `changed`."""
+
 BENCH = "bench"
 """For `compiled`, in place of a shoe's board: the firmware of a bench board."""
 

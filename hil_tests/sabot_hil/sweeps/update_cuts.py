@@ -1,7 +1,8 @@
 """Cuts the power at every operation on the board's own flash during an update.
 
-    python -m sabot_hil.sweeps.update_cuts [--seed N] [--every N]
+    python -m sabot_hil.sweeps.update_cuts [--seed N] [--every N] [--from VERSION] [--to VERSION]
 
+A version is one of those that meet in `versions.py`, or `newer`: today's under a later number.
 A simulated shoe that runs from a slot takes a release, and its flash, with the file system on it,
 is traced: the host's command, the updater, the start on trial and the host's confirmation. Then,
 for each operation, a shoe starts on the flash as it was right after the operation, and as it was
@@ -15,7 +16,7 @@ import argparse
 import random
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,8 +25,9 @@ import numpy as np
 from rich.console import Console
 
 import sabot_firmware
-from sabot.release.build import Release
-from sabot.release.layout import build_of
+from sabot.keys import signing
+from sabot.release.build import Release, load
+from sabot.release.layout import build_of, contents
 from sabot.release.update import Progress, update
 from sabot.sim.process import BOARD_FLASH, JOURNAL
 from sabot_firmware.boards.sim.flash import BOARD_SECTORS, TRACE
@@ -35,16 +37,54 @@ from sabot_hil.kit.flash_image import ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.logbook import check_taken
 from sabot_hil.kit.private_runtime import private_runtime
 from sabot_hil.kit.witness import Witness
+from sabot_hil.sweeps.matrix.versions_made import HOUSE, RELEASED, TODAY, TOMORROW, all_versions
 from sabot_hil.sweeps.sweep import sweep
 from sabot_hil.targets.sim import SimTarget
+from sabot_protocol.release import Manifest
 
-NEWER = "0.3.0"
+NEWER = "newer"
+"""The name of this firmware under a later number."""
+
 AGAIN_EVERY = 20
 """After one in this many cuts, the shoe takes the release again."""
 
 _UNIT = "CUT-1"
 _KEYS = "sabot.keys"
 _TITLES = ("LOAD CARDS", "UPDATE")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a shoe runs, the modules by path and their version, and the release that it takes."""
+
+    modules: Mapping[str, bytes]
+    version: str
+    release: Release
+    public: bytes
+    """The key that the release is checked with."""
+
+    @property
+    def builds(self) -> dict[str, bytes]:
+        """The builds before and after, by version."""
+        return {self.version: build_of(self.modules), self.newer: build_of(self.release.files)}
+
+    @property
+    def newer(self) -> str:
+        """The version that the release is."""
+        return Manifest(self.release.manifest).version
+
+
+def change_of(before: str = TODAY, after: str = NEWER) -> Change:
+    """Return the change from one version to another, by their names."""
+    if (before, after) == (TODAY, NEWER):
+        release = releases.changed("sim", releases.HOUSE, releases.NEWER)
+        public = signing.public_of(releases.HOUSE)
+        return Change(releases.compiled("sim"), sabot_firmware.VERSION, release, public)
+    with all_versions() as versions:
+        old, new = versions[before], versions[after]
+        release = load(new.release_for(old))
+        public = signing.load_public(HOUSE / "releases.pub.pem")
+        return Change(old.files, old.host.firmware, release, public)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +97,7 @@ class RecordedUpdate:
     operations: Sequence[FlashOperation]
     journals: Sequence[tuple[int, bytes, int]]
     keys: bytes
-    release: Release
+    change: Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +109,14 @@ class UpdateCut:
     again: bool = False
 
 
-def record_update(seed: int, folder: Path) -> RecordedUpdate:
-    """Update a new shoe, with its files in `folder`, and record that."""
-    release = releases.changed("sim", releases.HOUSE, NEWER)
+def record_update(seed: int, folder: Path, change: Change | None = None) -> RecordedUpdate:
+    """Update a new shoe, with its files in `folder`, and record that. By default it takes this
+    firmware under a later number."""
+    change = change or change_of()
     trace = folder / (BOARD_FLASH + TRACE)
     journals: list[tuple[int, bytes, int]] = []
-    target = SimTarget(_UNIT, folder, Witness())
+    files = contents(change.modules, change.public)
+    target = SimTarget(_UNIT, folder, Witness(), files=files)
     try:
         target.power.on()
         target.power.off()
@@ -89,7 +131,7 @@ def record_update(seed: int, folder: Path) -> RecordedUpdate:
         target.power.on()
         held = _held(target)
         look()
-        done = update(lambda: session_with(target.shoe), release, look)
+        done = update(lambda: session_with(target.shoe), change.release, look)
         assert done.endswith("updated"), done
         held = _held(target)
         target.power.off()
@@ -102,7 +144,7 @@ def record_update(seed: int, folder: Path) -> RecordedUpdate:
         read_trace(trace.read_bytes()),
         journals,
         (folder / _KEYS).read_bytes(),
-        release,
+        change,
     )
 
 
@@ -132,7 +174,7 @@ def check_update_cut(recorded: RecordedUpdate, cut: UpdateCut) -> str:
         (folder / _KEYS).write_bytes(recorded.keys)
         (folder / JOURNAL).write_bytes(journal)
         image.save(folder / BOARD_FLASH)
-        target = SimTarget(_UNIT, folder, Witness())
+        target = SimTarget(_UNIT, folder, Witness(), files={})
         try:
             target.power.on()
             return _version_after(target, recorded, cut, held, folder)
@@ -147,15 +189,11 @@ def _version_after(
     shown = target.bench.settle().title
     assert shown in _TITLES, shown
     if cut.again or shown == _TITLES[1]:
-        done = update(lambda: session_with(target.shoe), recorded.release)
-        assert NEWER in done, done
+        done = update(lambda: session_with(target.shoe), recorded.change.release)
+        assert recorded.change.newer in done, done
     with session_with(target.shoe) as client:
         welcome = client.welcome
-    builds = {
-        sabot_firmware.VERSION: build_of(releases.compiled("sim")),
-        NEWER: build_of(recorded.release.files),
-    }
-    assert welcome.build == builds[welcome.firmware], welcome
+    assert welcome.build == recorded.change.builds[welcome.firmware], welcome
     assert welcome.last_held >= held, welcome
     check_taken(target, folder)
     return welcome.firmware
@@ -172,10 +210,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="seed of the cuts")
     parser.add_argument("--every", type=int, default=1, help="cut at each N-th operation only")
+    names = (RELEASED, TODAY, TOMORROW)
+    parser.add_argument("--from", dest="before", choices=names, default=TODAY)
+    parser.add_argument("--to", dest="after", choices=(*names, NEWER), default=NEWER)
     options = parser.parse_args(arguments)
+    if options.before == options.after or (options.after == NEWER and options.before != TODAY):
+        parser.error("the shoe takes another version; `newer` is for a shoe of today")
     console = Console()
     with tempfile.TemporaryDirectory(prefix="sabot-update-") as name:
-        recorded = record_update(options.seed, Path(name))
+        change = change_of(options.before, options.after)
+        recorded = record_update(options.seed, Path(name), change)
     planned = list(update_cuts(recorded, options.every))
     console.print(
         f"{len(recorded.operations)} operations on the flash, {len(planned)} cuts, "

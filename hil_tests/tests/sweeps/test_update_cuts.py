@@ -1,6 +1,7 @@
 """A sample of `make updatecuts`, and tests that it finds faults."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 from sabot.errors import KeysUnusable
 from sabot.keys import chain_keys as unit_keys
 from sabot_hil.kit import releases
+from sabot_hil.sweeps.matrix.versions_made import RELEASED, TODAY
 from sabot_hil.sweeps.update_cuts import (
-    NEWER,
     RecordedUpdate,
     UpdateCut,
+    change_of,
     check_update_cut,
     record_update,
     update_cuts,
@@ -41,8 +43,20 @@ def test_after_the_last_operation_the_new_release_runs(
     recorded_update: RecordedUpdate,
 ) -> None:
     assert (
-        check_update_cut(recorded_update, UpdateCut(len(recorded_update.operations) - 1)) == NEWER
+        check_update_cut(recorded_update, UpdateCut(len(recorded_update.operations) - 1))
+        == releases.NEWER
     )
+
+
+@pytest.mark.parametrize(("before", "after"), [(RELEASED, TODAY), (TODAY, RELEASED)])
+def test_a_loss_of_power_in_an_update_across_versions_leaves_a_whole_release(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    recorded = record_update(1, tmp_path, change_of(before, after))
+    left = Counter(check_update_cut(recorded, cut) for cut in update_cuts(recorded, 2 * _EVERY))
+    assert set(left) <= set(recorded.change.builds)
+    last = UpdateCut(len(recorded.operations) - 1)
+    assert check_update_cut(recorded, last) == recorded.change.newer
 
 
 def test_a_shoe_whose_slot_is_damaged_is_found(recorded_update: RecordedUpdate) -> None:

@@ -1,0 +1,1 @@
+"""Versions of Sabot besides the one in this checkout: released ones, and a made later one."""

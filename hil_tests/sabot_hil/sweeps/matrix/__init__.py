@@ -1,0 +1,1 @@
+"""What `versions.py` and `fleet.py` share: versions of Sabot, shoes that run them, judges."""
