@@ -6,12 +6,11 @@ will send no more: from then on, the log takes none of its later events.
 
 from collections.abc import Iterator
 
-from sabot.audit.context import kept_of_removed, mac_before
+from sabot.audit.checks.seam_checks import chain_of
+from sabot.audit.context import mac_before
 from sabot.errors import DatabaseUnusable, SeamRefused
 from sabot.keys.signing import PrivateKey
-from sabot.link.events import BootEvent
 from sabot.log import boards, seam
-from sabot.log.chains import chain_named
 from sabot.log.seam import Seam
 from sabot.log.store import SeamRow, Store
 from sabot.text import counted
@@ -44,7 +43,7 @@ def replace(
                 f"{store.place}: {which} has the chain {chain.hex()}: name that of the board that "
                 "takes its place; `sabot log` shows it"
             )
-    old_chain = _chain_of(store, newest)
+    old_chain = chain_of(store, newest)
     if old_chain is None:
         raise SeamRefused(
             f"{store.place}: no start of {newest} is left that names its chain; log the new board "
@@ -100,16 +99,7 @@ def _boards(store: Store, unit: str) -> list[str]:
 def _chains(store: Store) -> Iterator[tuple[str, bytes | None]]:
     """Yield the chain of every board in the log."""
     for name in store.units():
-        yield name, _chain_of(store, name)
+        yield name, chain_of(store, name)
     for each in store.seams():
         yield each.name, each.chain
         yield each.old_name, each.old_chain
-
-
-def _chain_of(store: Store, name: str) -> bytes | None:
-    """The chain that a start of a board names: a record, or one that a tombstone keeps."""
-    found = chain_named(store, name)
-    for event in kept_of_removed(store, name):
-        if found is None and isinstance(event, BootEvent):
-            found = event.chain
-    return found

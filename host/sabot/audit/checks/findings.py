@@ -27,6 +27,10 @@ class Finding:
     fit, or removed what may not be removed), `operator` (a tombstone signed by another key than the
     named operator's, or no operator was named).
 
+    About a board that has taken the place of another, also `operator`: `seam` (its seam is missing,
+    was changed, is of another board, or does not fit its records; or the board before it does not
+    end where the seam says).
+
     About receipts of a centre, with `--receipts`: `centre_lacks` and `site_lacks` (events that were
     receipted, or that a site said it had, and are not in the log of that side), `receipt_differs`
     (an event has another MAC than its receipt), `receipt_forged` (one that the notary did not sign,
@@ -69,6 +73,7 @@ class Note:
 
     Kinds: `removed` (records that a tombstone replaces), `clock` (a host set the clock back by more
     than two minutes or ahead by more than a year, or did not set it before rounds were dealt),
+    `seam` (which board has taken the place of which),
     `no_desk` (the keys have one of a desk, which the log does not have: it was removed, or is that
     of another log), `unread` (what the desk keeps secret may not be read by this role, and was not
     checked),
