@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sabot.errors import DatabaseUnusable
 from sabot.link.events import Event
 from sabot.link.wire import WireError
+from sabot.log import boards
+from sabot.log.boards import board_of, unit_of
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
 from sabot.log.place import Place, place_of
@@ -42,9 +44,10 @@ class LogEvent:
     """One event of a log, as a shoe recorded it."""
 
     unit: str
-    """The id of the unit, such as "SHOE-7"."""
+    """The name of the board that recorded it: "SHOE-7", the id of the unit; "SHOE-7~2" if its
+    second board did."""
     number: int
-    """The unit counts its events from 1, without gaps."""
+    """The board counts its events from 1, without gaps."""
     kind: str
     """Such as "card" or "result"; protocol/README.md lists all kinds with their fields."""
     boot: int
@@ -69,7 +72,7 @@ class LogEvent:
     def as_json(self) -> dict[str, Any]:
         """The event as `sabot events --json` prints it."""
         return {
-            "unit": self.unit,
+            "unit": unit_of(self.unit),
             "event": self.number,
             "kind": self.kind,
             "boot": self.boot,
@@ -78,6 +81,7 @@ class LogEvent:
             "shoe": self.shoe,
             "round": self.round,
             "fields": dict(self.fields),
+            "board_number": board_of(self.unit),
         }
 
 
@@ -130,7 +134,13 @@ class Log:
 
     def units(self) -> list[str]:
         """The id of every unit in the log, sorted."""
-        return self._store.units()
+        return boards.units_of(self._store.units())
+
+    def boards(self, unit: str) -> list[str]:
+        """The names of a unit's boards in the log, the first one first: "SHOE-7", and "SHOE-7~2" of
+        a board that has taken its place. Wherever a unit is asked for, the name of one board may
+        be."""
+        return boards.chosen(unit, self._store.units())
 
     def rounds(
         self,
@@ -278,7 +288,7 @@ def logged_rounds(
     left out. Without `damaged` such an event raises DatabaseUnusable.
     """
     span = begin_unix_ms, end_unix_ms
-    for each in [unit] if unit is not None else store.units():
+    for each in _names(store, unit):
         wanted = Filter(each, shoe)
         if span != (None, None):
             events = store.rounds_within(each, *span)
@@ -313,7 +323,8 @@ def logged_events(
     """The events in a log, without what must not be shown yet (sabot/log/reveal.py). `damaged` is
     called with each one that cannot be read; without it such an event raises DatabaseUnusable."""
     unit, hidden, sealed = "", None, SealedCards(store, "")
-    for row in store.rows(wanted):
+    names = [None] if wanted.unit is None else _names(store, wanted.unit)
+    for row in (row for name in names for row in store.rows(replace(wanted, unit=name))):
         if row.unit != unit:
             unit, hidden = row.unit, hidden_round(store, row.unit)
             sealed = SealedCards(store, unit)
@@ -332,6 +343,12 @@ def logged_events(
             event.round,
             fields_of(event, sealed),
         )
+
+
+def _names(store: Store, unit: str | None) -> list[str]:
+    """The boards that a caller means."""
+    names = store.units()
+    return names if unit is None else boards.chosen(unit, names)
 
 
 def _event_in(row: Row, damaged: Callable[[Row], None]) -> Event | None:

@@ -88,7 +88,6 @@ class BundleVerdict:
         return {
             "ok": not self.findings,
             "unit": boards.unit_of(bundle.unit),
-            "board": boards.board_of(bundle.unit),
             "shoe": bundle.shoe,
             "first_event": bundle.first,
             "last_event": bundle.last,
@@ -102,6 +101,7 @@ class BundleVerdict:
             "own_keys": self.own_keys,
             "findings": [finding.as_json() for finding in self.findings],
             "notes": [note.as_json() for note in self.summary.notes],
+            "board_number": boards.board_of(bundle.unit),
         }
 
 

@@ -39,7 +39,7 @@ class LoggedRound:
 def json_of(ended: Dealt, table: str, zone: tzinfo | None = None) -> dict[str, Any]:
     """Return a round of any family, dealt at `table`, as `sabot rounds --json` prints it: in UTC,
     or on the clock of `zone`."""
-    fields = {"unit": ended.unit, "table": table} | ended.as_json()
+    fields = {"unit": "", "table": table} | ended.as_json()
     if zone is not None:
         fields["started"] = iso_of(ended.started_unix_ms, zone)
         fields["ended"] = iso_of(ended.ended_unix_ms, zone)

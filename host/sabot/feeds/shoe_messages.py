@@ -21,6 +21,7 @@ from sabot.feeds.message import (
 )
 from sabot.floor.incident_feed import IncidentFeed
 from sabot.link.events import Event, ProvisionedEvent, ShoeEndedEvent, ShoeLoadedEvent
+from sabot.log import boards
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import Reveal, ShownGames
 from sabot.log.rounds import Dealt, Rounds
@@ -53,6 +54,8 @@ class Held:
 class _Making:
     """The messages of one event."""
 
+    name: str
+    """The name of the board."""
     event: int
     made: list[Message] = field(default_factory=list)
 
@@ -60,7 +63,7 @@ class _Making:
         self, type_: str, number: int, unix_ms: int | None, data: dict[str, Any], kind: str = ""
     ) -> None:
         position = Position(self.event, len(self.made))
-        self.made.append(message_of(type_, position, number, unix_ms, data, kind))
+        self.made.append(message_of(type_, self.name, position, number, unix_ms, data, kind))
 
 
 class ShoeMessages:
@@ -104,7 +107,7 @@ class ShoeMessages:
 
     def add(self, event: Event, values: list[Any]) -> list[Message]:
         """Take the next event, and its values as `values_of` gives them. Return its messages."""
-        made = _Making(event.number)
+        made = _Making(self._unit, event.number)
         self.shoe = event.shoe or self.shoe
         if isinstance(event, ProvisionedEvent):
             self._table = event.table
@@ -144,19 +147,20 @@ class ShoeMessages:
         if (ended.shoe, ended.round) == self.held.reveal.hidden:
             return
         self.held = None
-        data = {"unit": self._unit, "table": self._table} | ended.as_json()
+        data = {"unit": "", "table": self._table} | ended.as_json()
         made.add(ROUND_ENDED, ended.last_event, ended.ended_unix_ms, data)
 
     def _of_shoe(self, event: Event) -> dict[str, Any]:
         return {
-            "unit": self._unit,
+            "unit": boards.unit_of(self._unit),
             "table": self._table,
             "shoe": event.shoe,
             "event": event.number,
             "time": utc_time(event.unix_ms),
+            "board_number": boards.board_of(self._unit),
         }
 
     def _put_incident(self, found: Incident, made: _Making) -> None:
-        data = {"unit": self._unit, "table": self._table} | found.as_json(UTC)
+        data = {"unit": "", "table": self._table} | found.as_json(UTC)
         assert found.event is not None  # the feed's all have one
         made.add(INCIDENT_FOUND, found.event, found.unix_ms, data, found.kind)

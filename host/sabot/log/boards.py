@@ -30,6 +30,12 @@ def name_of(unit: str, board: int) -> str:
     return unit if board == 1 else f"{unit}~{board}"
 
 
+def fields(name: str) -> dict[str, object]:
+    """Return unit and number of a board as fields of JSON."""
+    unit, board = _parts(name)
+    return {"unit": unit, "board_number": board}
+
+
 def after(name: str) -> str:
     """Return the name of the board that takes the place of this one."""
     unit, board = _parts(name)
@@ -45,6 +51,11 @@ def before(name: str) -> str | None:
 def in_order(names: Iterable[str]) -> list[str]:
     """Return names by unit, and the boards of a unit one after the other."""
     return sorted(set(names), key=_parts)
+
+
+def newest_of(names: Iterable[str]) -> list[str]:
+    """Return the newest board of each unit that has some of these boards, by unit."""
+    return list({unit_of(name): name for name in in_order(names)}.values())
 
 
 def units_of(names: Iterable[str]) -> list[str]:

@@ -25,6 +25,7 @@ from sabot.link.events import (
     UnsealedEvent,
 )
 from sabot.link.seals import RoundSeal
+from sabot.log.boards import board_of, unit_of
 from sabot.log.families import boxes
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
@@ -90,7 +91,7 @@ class Round:
     def as_json(self) -> dict[str, Any]:
         """The round as `sabot rounds --json` prints it."""
         return {
-            "unit": self.unit,
+            "unit": unit_of(self.unit),
             "shoe": self.shoe,
             "round": self.round,
             "started": utc_time(self.started_unix_ms),
@@ -108,6 +109,7 @@ class Round:
             "ghost_hand": self.ghost_hand,
             "first_event": self.first_event,
             "last_event": self.last_event,
+            "board_number": board_of(self.unit),
         }
 
 

@@ -85,7 +85,7 @@ class Seam:
     def as_json(self) -> dict[str, Any]:
         """The seam as commands and the API print it."""
         return {
-            "board": self.board,
+            "board_number": self.board,
             "chain": self.chain.hex(),
             "old_chain": self.old_chain.hex(),
             "last_event": self.last,

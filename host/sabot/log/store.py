@@ -306,6 +306,13 @@ class Store(ABC):
         found = [(row.name, each) for row in self.seam_rows() for each in usable([row.seam])]
         return [each for name, each in found if each.name == name]
 
+    def seam_of(self, name: str) -> Seam | None:
+        """The seam by which a board has taken the place of the one before it; None for a first
+        board, or if it cannot be read."""
+        if boards.before(name) is None:
+            return None
+        return next((seam for seam in self.seams() if seam.name == name), None)
+
     def boards(self, unit: str) -> list[str]:
         """The names of the boards of a unit in order: those that have records, and the one that has
         a seam and no records yet."""
@@ -313,9 +320,11 @@ class Store(ABC):
         return boards.chosen(unit, names)
 
     def check_unit(self, unit: str) -> None:
-        """Raise DatabaseUnusable, which names the units in the log, unless it has this one."""
-        units = self.units()
-        if unit not in units:
+        """Raise DatabaseUnusable, which names the units in the log, unless it has this one, or a
+        board of this name."""
+        names = self.units()
+        units = boards.units_of(names)
+        if not boards.chosen(unit, names):
             listed = ", ".join(units[:_MOST_LISTED])
             more = f" and {len(units) - _MOST_LISTED} more" if len(units) > _MOST_LISTED else ""
             raise DatabaseUnusable(

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
+from sabot.log import boards
+
 ReportFinding = Callable[[int, str, str], None]
 """Takes a finding: event number, kind, detail."""
 
@@ -64,7 +66,7 @@ class Finding:
 
     def as_json(self) -> dict[str, object]:
         """The finding as `sabot verify --json` prints it."""
-        return asdict(self)
+        return asdict(self) | boards.fields(self.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class Note:
 
     def as_json(self) -> dict[str, object]:
         """The note as `sabot verify --json` prints it."""
-        return asdict(self)
+        return asdict(self) | boards.fields(self.unit)
 
 
 @dataclass(slots=True)

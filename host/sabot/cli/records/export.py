@@ -13,6 +13,7 @@ from sabot.cli.key_files import default_keys, for_unit, load_private_key
 from sabot.cli.view import console, print_json, problems
 from sabot.errors import BundleUnusable
 from sabot.keys import signing
+from sabot.log import boards
 from sabot.log.reveal import ShownGames
 from sabot.log.store import open_store
 from sabot.reports.report import ReportInput, is_report, render
@@ -117,7 +118,7 @@ def export(
         print_json(
             {
                 "bundle": str(out),
-                "unit": unit,
+                "unit": boards.unit_of(unit),
                 "shoe": shoe,
                 "events": len(excerpt.records),
                 "bytes": size,
@@ -126,6 +127,7 @@ def export(
                 "signer": signer,
                 "report": None if html is None else str(html),
                 "phh": None if phh is None else str(phh),
+                "board_number": boards.board_of(unit),
             }
         )
         return

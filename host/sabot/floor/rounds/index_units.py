@@ -17,6 +17,7 @@ from sabot.reports.incident import Incident
 from sabot.reports.incident_search import Decoded, Shoe, decoded, shoes_in, shoes_of, take
 from sabot.reports.incident_spans import notable_of_records
 from sabot.reports.incidents import IncidentFinder
+from sabot.reports.replacements import replacement_of
 from sabot_protocol import events
 
 _SETTLED_S = 5.0
@@ -181,6 +182,7 @@ class IndexedUnit:
         if now_s >= self._notes_due_s:
             self._notes_due_s = now_s + _NOTES_S
             absent = absences_of(self._unit, self._store.presence(self._unit))
+            absent += replacement_of(self._store, self._unit)
             if absent != self._absent:
                 self._absent = absent
                 self._show_incidents()
