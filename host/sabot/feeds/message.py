@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sabot.feeds.naming import token
-from sabot.log.boards import unit_of
+from sabot.log.boards import name_of
 from sabot.text import utc_moment, utc_time
 
 CONTENT_TYPE = "application/cloudevents+json"
@@ -55,23 +55,24 @@ class Message:
 
 def message_of(
     type_: str,
-    name: str,
     position: Position,
     number: int,
     unix_ms: int | None,
     data: dict[str, Any],
     kind: str = "",
 ) -> Message:
-    """Return the message of this CloudEvents type about `data`, which has `unit` and `table`. The
-    record `number` of the board `name` made it, at a time of the unit's clock; messages of one
-    record differ in `kind`."""
+    """Return the message of this CloudEvents type about `data`, which has `unit` and `table`, and
+    the number of a board that is not the first. The record `number` made it, at a time of the
+    unit's clock; messages of one record differ in `kind`."""
+    unit: str = data["unit"]
+    name = name_of(unit, data.get("board_number", 1))
     id_ = f"{token(name)}/{number}"
     if kind:
         id_ += f"/{kind}"
     event: dict[str, Any] = {
         "specversion": "1.0",
         "id": id_,
-        "source": f"urn:sabot:unit:{token(unit_of(name))}",
+        "source": f"urn:sabot:unit:{token(unit)}",
         "type": type_,
         "subject": _subject(data),
         "datacontenttype": "application/json",

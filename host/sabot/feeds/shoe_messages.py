@@ -54,8 +54,6 @@ class Held:
 class _Making:
     """The messages of one event."""
 
-    name: str
-    """The name of the board."""
     event: int
     made: list[Message] = field(default_factory=list)
 
@@ -63,7 +61,7 @@ class _Making:
         self, type_: str, number: int, unix_ms: int | None, data: dict[str, Any], kind: str = ""
     ) -> None:
         position = Position(self.event, len(self.made))
-        self.made.append(message_of(type_, self.name, position, number, unix_ms, data, kind))
+        self.made.append(message_of(type_, position, number, unix_ms, data, kind))
 
 
 class ShoeMessages:
@@ -107,7 +105,7 @@ class ShoeMessages:
 
     def add(self, event: Event, values: list[Any]) -> list[Message]:
         """Take the next event, and its values as `values_of` gives them. Return its messages."""
-        made = _Making(self._unit, event.number)
+        made = _Making(event.number)
         self.shoe = event.shoe or self.shoe
         if isinstance(event, ProvisionedEvent):
             self._table = event.table
