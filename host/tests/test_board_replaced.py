@@ -12,6 +12,7 @@ import pytest
 
 from host.tests.release.test_provision import House, _board, _settings
 from host.tests.support.commands import run, run_here, running, short_deck
+from host.tests.support.pages import agrees, text_of
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.store import open_store
@@ -55,6 +56,11 @@ def test_a_board_dies_and_another_takes_its_place(tmp_path: Path) -> None:
     with open_store(tmp_path / "log.sqlite") as store:
         last = store.last_number("SHOE-9")
 
+    quoted = [line for line in text_of("docs/technician.md").splitlines() if "SHOE-9: " in line]
+
+    def is_quoted(line: str) -> bool:
+        return any(agrees([each], line) for each in quoted)
+
     with _board() as new:
         new.power_on()
         house.provision(new, _UNIT, replaces=True)
@@ -62,9 +68,11 @@ def test_a_board_dies_and_another_takes_its_place(tmp_path: Path) -> None:
         refused = run(tmp_path, "log", new.port, *_LOG, code=10).stderr.splitlines()[-1]
         assert f"another board of SHOE-9: its chain is {second.hex()}" in refused
         assert f"that of SHOE-9 in log.sqlite is {first.hex()}" in refused
+        assert is_quoted(refused.replace(f"sabot: {new.port}: ", "sabot: SHOE-9: "))
         (command,) = re.findall("`sabot (.+?)`", refused)
         said = run(tmp_path, *shlex.split(command), "--by", "ada").stdout
         assert said.startswith(f"SHOE-9: board 2 since event {last} of SHOE-9, by ada, on ")
+        assert is_quoted(said.strip())
         with dealing(tmp_path, new):
             run(tmp_path, "log", new.port, "--once", *_LOG)
         undone = run(tmp_path, "replaced", "SHOE-9", "--undo", *_LOG[:2], code=44).stderr
