@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -198,7 +199,8 @@ class Log:
     ) -> Iterator[_DealtT]:
         return (
             ended
-            for ended in logged_rounds(self._store, unit, shoe, *span)
+            for name in self._names(unit)
+            for ended in logged_rounds(self._store, name, shoe, *span)
             if isinstance(ended, family) and (with_void or ended.void is None)
         )
 
@@ -227,8 +229,18 @@ class Log:
             if kind not in EVENT_KINDS:
                 raise ValueError(f"no event is of kind {kind!r}; kinds: {', '.join(EVENT_KINDS)}")
         begin, end = _unix_ms("since", since), _unix_ms("until", until)
-        wanted = Filter(unit, shoe, round, wanted_kinds, begin, end)
-        return logged_events(self._store, wanted)
+        wanted = Filter(None, shoe, round, wanted_kinds, begin, end)
+        if unit is None:
+            return logged_events(self._store, wanted)
+        names = self._names(unit)
+        return chain.from_iterable(
+            logged_events(self._store, replace(wanted, unit=name)) for name in names
+        )
+
+    def _names(self, unit: str | None) -> list[str]:
+        """The boards that a caller means."""
+        names = self._store.units()
+        return names if unit is None else boards.chosen(unit, names)
 
     def verify(
         self,
@@ -288,7 +300,7 @@ def logged_rounds(
     left out. Without `damaged` such an event raises DatabaseUnusable.
     """
     span = begin_unix_ms, end_unix_ms
-    for each in _names(store, unit):
+    for each in [unit] if unit is not None else store.units():
         wanted = Filter(each, shoe)
         if span != (None, None):
             events = store.rounds_within(each, *span)
@@ -323,8 +335,7 @@ def logged_events(
     """The events in a log, without what must not be shown yet (sabot/log/reveal.py). `damaged` is
     called with each one that cannot be read; without it such an event raises DatabaseUnusable."""
     unit, hidden, sealed = "", None, SealedCards(store, "")
-    names = [None] if wanted.unit is None else _names(store, wanted.unit)
-    for row in (row for name in names for row in store.rows(replace(wanted, unit=name))):
+    for row in store.rows(wanted):
         if row.unit != unit:
             unit, hidden = row.unit, hidden_round(store, row.unit)
             sealed = SealedCards(store, unit)
@@ -343,12 +354,6 @@ def logged_events(
             event.round,
             fields_of(event, sealed),
         )
-
-
-def _names(store: Store, unit: str | None) -> list[str]:
-    """The boards that a caller means."""
-    names = store.units()
-    return names if unit is None else boards.chosen(unit, names)
 
 
 def _event_in(row: Row, damaged: Callable[[Row], None]) -> Event | None:

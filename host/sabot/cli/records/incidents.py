@@ -12,11 +12,10 @@ from sabot.cli import options
 from sabot.cli.view import Output, console, events_progress, print_objects, problems
 from sabot.log.store import Store, open_store
 from sabot.reports import table_time
-from sabot.reports.absences import absences_of
+from sabot.reports.absences import absences_of, replacement_of
 from sabot.reports.incident import KINDS, Incident, Limits
 from sabot.reports.incident_search import Wanted
 from sabot.reports.incident_spans import search_file
-from sabot.reports.replacements import replacement_of
 from sabot.reports.terminal.rounds import name_text, plain
 
 _DEFAULTS = Limits()
