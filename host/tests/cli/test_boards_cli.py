@@ -55,6 +55,25 @@ def test_a_unit_means_all_its_boards_in_order_and_a_name_one(folder: Path, comma
     assert line == "log: has no unit U1~4; there are: U1, U2"
 
 
+def test_a_shoe_of_cards_that_several_boards_have_is_exported_of_the_one_that_is_named(
+    folder: Path,
+) -> None:
+    signing.make_key_pair(folder / "operator")
+    given = ("--shoe", "1", "--key", "operator.pem", "--db", "log", "-o", "bundle", "--json")
+    _, problems, code = run_here(folder, "export", "--unit", "U1", *given)
+    assert code == 2 and "U1~1, U1~2, U1~3" in " ".join(problems.split()).replace("│ ", "")
+    out, _, code = run_here(folder, "export", "--unit", "U1~2", *given)
+    assert code == 0 and json.loads(out)["board_number"] == 2
+
+
+def test_the_last_round_of_a_unit_is_that_of_its_newest_board(folder: Path) -> None:
+    given = ("settle", "--wager", "1 player 100", "--game", "mini", "--db", "log", "--json")
+    for asked, board in (("U1", 3), ("U1~2", 2), ("U1~1", 1)):
+        out, problems, code = run_here(folder, *given, "--unit", asked)
+        assert code in (0, 1), problems
+        assert json.loads(out)["round"]["board_number"] == board
+
+
 def test_tables_has_one_line_for_a_unit(folder: Path) -> None:
     assert sorted(map(str, boards_in(objects(folder, "tables")))) == ["('U1', 3)", "('U2', 1)"]
     assert boards_in(objects(folder, "tables", "--unit", "U1~2")) == [("U1", 2)]
