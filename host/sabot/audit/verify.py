@@ -280,9 +280,6 @@ def macs_of(store: Store, unit: str, keys: Keys | None) -> MacKeys | None:
         for first_key in first_keys:
             if _fits(first_key, rows):
                 return Ratchet(first_key)
-        named = seam_checks.chain_of(store, unit)  # its first events were pruned, or are damaged
-        if named is not None and (its_key := keys.first_key(of, named)) is not None:
-            return Ratchet(its_key)
     return Ratchet(first_keys[-1])
 
 

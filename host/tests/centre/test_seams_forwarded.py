@@ -19,7 +19,7 @@ from sabot.centre.notary import Notary
 from sabot.errors import SidesDiffer
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import public_of
-from sabot.log.postgres import migrations
+from sabot.log.postgres import migrations, status
 from sabot.log.store import SeamRow, open_store
 from sabot.receipts.receipt import CHAIN, Receipt
 
@@ -99,6 +99,8 @@ def test_all_boards_and_their_seams_come_byte_for_byte(
         assert seams(centre) == [three.seam(2), three.seam(3)]
         assert centre.alarms() == [] and noted.alarms == []
         forwarder.check()
+    shown = status.status_of(centre.database.place())
+    assert [(each.unit, each.site) for each in shown.units] == [(name, "site_1") for name in NAMES]
     with open_store(centre.database.place()) as store:
         options = VerifyOptions(keys=keys(), operator=public_of(OPERATOR))
         assert {each.kind for each in verify(store, Summary(), options)} <= {"game"}
