@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from host.tests.release.test_provision import House, _board, _settings
-from host.tests.support.commands import run, run_here, running, short_deck
+from host.tests.support.commands import dealt, run, run_here, running, short_deck
 from host.tests.support.pages import agrees, text_of
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.store import open_store
 from sabot.sim import deck
 from sabot.sim.dealer import Dealer
-from sabot.sim.process import SimulatedShoe
+from sabot.sim.process import JOURNAL, SimulatedShoe
 from sabot_protocol import games
 
 pytestmark = pytest.mark.slow
@@ -117,3 +117,22 @@ def test_a_board_dies_and_another_takes_its_place(tmp_path: Path) -> None:
     run(tmp_path, "export", "--db", "log.sqlite", *bundle, "-o", "bundle")
     verdict = run(tmp_path, "verify", "bundle", *checked).stdout
     assert "SHOE-9~2: note: seam: board 2 since event" in verdict
+
+
+def test_a_new_journal_chip_in_the_same_board_is_another_board(tmp_path: Path) -> None:
+    """The simulated board makes new keys when its chip is blank, as `--replaces` does."""
+    signing.make_key_pair(tmp_path / "operator")
+    state, log = tmp_path / "memory", ("--db", "log.sqlite")
+    with dealt(tmp_path, "U7", state):
+        run(tmp_path, "log", "U7", "--once", *log)
+    (state / JOURNAL).unlink()
+    (state / JOURNAL).with_name("chain.cbor").unlink(missing_ok=True)
+    with dealt(tmp_path, "U7", state):
+        refused = run(tmp_path, "log", "U7", *log, code=10).stderr.splitlines()[-1]
+        (command,) = re.findall("`sabot (.+?)`", refused)
+        run(tmp_path, *shlex.split(command))
+        run(tmp_path, "log", "U7", "--once", *log)
+    found = objects(tmp_path, "rounds", *log, "--unit", "U7")
+    assert [each["board_number"] for each in found] == [1] * 6 + [2] * 6
+    verified = run(tmp_path, "verify", *log, "--operator", "operator.pub.pem", "--json", code=1)
+    assert {each["kind"] for each in json.loads(verified.stdout)["findings"]} == {"no_key"}
