@@ -324,6 +324,12 @@ class ReceiptsUnusable(SabotError):
     exit_code = 43
 
 
+class SeamRefused(SabotError):
+    """A board cannot take the place of another as was said, or that cannot be undone any more."""
+
+    exit_code = 44
+
+
 class ListFailed(SabotError):
     """Some units of a list failed, each with an error of its own that was printed.
 

@@ -4,12 +4,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sabot.errors import DatabaseUnusable
 from sabot.link.events import Event
 from sabot.link.wire import WireError
+from sabot.log import boards
+from sabot.log.boards import board_of, unit_of
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
 from sabot.log.found import UNKNOWN_KINDS
@@ -43,9 +46,10 @@ class LogEvent:
     """One event of a log, as a shoe recorded it."""
 
     unit: str
-    """The id of the unit, such as "SHOE-7"."""
+    """The name of the board that recorded it: "SHOE-7", the id of the unit; "SHOE-7~2" if its
+    second board did."""
     number: int
-    """The unit counts its events from 1, without gaps."""
+    """The board counts its events from 1, without gaps."""
     kind: str
     """Such as "card" or "result"; protocol/README.md lists all kinds with their fields."""
     boot: int
@@ -70,7 +74,7 @@ class LogEvent:
     def as_json(self) -> dict[str, Any]:
         """The event as `sabot events --json` prints it."""
         return {
-            "unit": self.unit,
+            "unit": unit_of(self.unit),
             "event": self.number,
             "kind": self.kind,
             "boot": self.boot,
@@ -79,6 +83,7 @@ class LogEvent:
             "shoe": self.shoe,
             "round": self.round,
             "fields": dict(self.fields),
+            "board_number": board_of(self.unit),
         }
 
 
@@ -131,7 +136,13 @@ class Log:
 
     def units(self) -> list[str]:
         """The id of every unit in the log, sorted."""
-        return self._store.units()
+        return boards.units_of(self._store.units())
+
+    def boards(self, unit: str) -> list[str]:
+        """The names of a unit's boards in the log, the first one first: "SHOE-7", and "SHOE-7~2" of
+        a board that has taken its place. Wherever a unit is asked for, the name of one board may
+        be."""
+        return boards.chosen(unit, self._store.units())
 
     def rounds(
         self,
@@ -189,7 +200,8 @@ class Log:
     ) -> Iterator[_DealtT]:
         return (
             ended
-            for ended in logged_rounds(self._store, unit, shoe, *span)
+            for name in self._names(unit)
+            for ended in logged_rounds(self._store, name, shoe, *span)
             if isinstance(ended, family) and (with_void or ended.void is None)
         )
 
@@ -218,8 +230,18 @@ class Log:
             if kind not in EVENT_KINDS:
                 raise ValueError(f"no event is of kind {kind!r}; kinds: {', '.join(EVENT_KINDS)}")
         begin, end = _unix_ms("since", since), _unix_ms("until", until)
-        wanted = Filter(unit, shoe, round, wanted_kinds, begin, end)
-        return logged_events(self._store, wanted)
+        wanted = Filter(None, shoe, round, wanted_kinds, begin, end)
+        if unit is None:
+            return logged_events(self._store, wanted)
+        names = self._names(unit)
+        return chain.from_iterable(
+            logged_events(self._store, replace(wanted, unit=name)) for name in names
+        )
+
+    def _names(self, unit: str | None) -> list[str]:
+        """The boards that a caller means."""
+        names = self._store.units()
+        return names if unit is None else boards.chosen(unit, names)
 
     def verify(
         self,

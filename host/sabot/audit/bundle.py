@@ -5,6 +5,7 @@ A bundle is sealed (signing.py). It holds:
 - the records of a shoe of cards as the shoe wrote them, each with its MAC, from shortly before
   `shoe_loaded` to its `checkpoint`, and to a `long_pass` right after that;
 - the last start, game and clock before them;
+- the seam of the board, if it has taken the place of another;
 - what the exporter found wrong with them;
 - the MAC keys of exactly the epochs of these records, if the exporter had the unit's key.
 
@@ -25,7 +26,7 @@ from typing import Any
 
 from sabot.audit import chain
 from sabot.audit.bundle_file import MAX_NUMBER, Bundle, BundleFacts, read, readable_events
-from sabot.audit.checks.findings import Finding, Summary
+from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.tombstone import ContextRecord
@@ -40,6 +41,8 @@ from sabot.link.events import (
     GameLoadedEvent,
     ShoeLoadedEvent,
 )
+from sabot.log import boards
+from sabot.log.seam import Seam, SeamUnusable
 from sabot.text import counted
 from sabot_protocol.chain import EPOCH_RECORDS
 
@@ -76,14 +79,15 @@ class BundleVerdict:
         else:
             yield "audit chain not checked: the bundle has no keys, and none was given"
         for note in self.summary.notes:
-            yield f"event {note.event}: note: {note.kind}: {note.detail}"
+            where = f"event {note.event}" if note.event else note.unit
+            yield f"{where}: note: {note.kind}: {note.detail}"
 
     def as_json(self) -> dict[str, Any]:
         """The verdict as `sabot verify --json` prints it."""
         bundle, facts = self.bundle, self.bundle.facts
         return {
             "ok": not self.findings,
-            "unit": bundle.unit,
+            "unit": boards.unit_of(bundle.unit),
             "shoe": bundle.shoe,
             "first_event": bundle.first,
             "last_event": bundle.last,
@@ -97,6 +101,7 @@ class BundleVerdict:
             "own_keys": self.own_keys,
             "findings": [finding.as_json() for finding in self.findings],
             "notes": [note.as_json() for note in self.summary.notes],
+            "board_number": boards.board_of(bundle.unit),
         }
 
 
@@ -124,6 +129,7 @@ def verify_bundle(path: Path, keys: Keys | None, operator: Path | None) -> Bundl
     own = None if keys is None else unit_keys(keys, bundle.unit, bundle.chain, bundle.epochs())
     summary = Summary(units=1)
     findings += check_bundle(bundle, own, summary)
+    findings += _wrong_seam(bundle, public, summary)
     # The exporter had the whole log, and may have found more than can be found in the bundle.
     findings += [each for each in bundle.findings if each not in findings]
     return BundleVerdict(
@@ -179,9 +185,10 @@ def ratchet_of(keys: Keys, unit: str, chain_id: bytes) -> chain.Ratchet:
 
     Raises KeysUnusable if `keys` lack that chain.
     """
-    if not chain_id and len(keys.chains(unit)) == 1:
-        (chain_id,) = keys.chains(unit)
-    first_key = keys.first_key(unit, chain_id)
+    of = boards.unit_of(unit)
+    if not chain_id and len(keys.chains(of)) == 1:
+        (chain_id,) = keys.chains(of)
+    first_key = keys.first_key(of, chain_id)
     if first_key is None:
         which = f"the chain {chain_id.hex()}" if chain_id else "its chain, which no record names"
         raise KeysUnusable(
@@ -229,6 +236,30 @@ def chain_id_of(
         if isinstance(event, BootEvent):
             return event.chain
     return b""
+
+
+def _wrong_seam(bundle: Bundle, signer: bytes, summary: Summary) -> Iterator[Finding]:
+    """Yield every finding about the seam of a bundle of a board that has taken the place of
+    another. It must be signed by `signer`, the public key that signed the bundle."""
+    if boards.before(bundle.unit) is None:
+        if bundle.seam:
+            yield Finding(bundle.unit, 0, "seam", "it has a seam, and is of a first board")
+        return
+    try:
+        seam = Seam.parse(bundle.seam)
+    except SeamUnusable as error:
+        detail = str(error) if bundle.seam else "no seam says whose place this board has taken"
+        yield Finding(bundle.unit, 0, "seam", detail)
+        return
+    if seam.name != bundle.unit:
+        yield Finding(bundle.unit, 0, "seam", f"its seam is of {seam.name}")
+    if bundle.chain and seam.chain != bundle.chain:
+        detail = f"the bundle's chain is {bundle.chain.hex()}, its seam names {seam.chain.hex()}"
+        yield Finding(bundle.unit, 0, "seam", detail)
+    if seam.public_key != signer:
+        by = signing.fingerprint(seam.public_key)
+        yield Finding(bundle.unit, 0, "operator", f"its seam was signed by {by}, not by the signer")
+    summary.notes.append(Note(bundle.unit, 0, "seam", seam.text()))
 
 
 def _wrong_facts(bundle: Bundle) -> Iterator[Finding]:

@@ -18,9 +18,10 @@ from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
 
 FORMAT = "sabot-bundle"
-VERSION = 2
-_WITHOUT_GAME = 1
-"""An older version, which is still read: it has no game document."""
+VERSION = 3
+_WITHOUT_GAME, _WITHOUT_SEAM = 1, 2
+"""Older versions, which are still read: they have no game document, no seam. One of a first board,
+which has no seam, is written as version 2, so that an older Sabot reads it."""
 MAX_SIZE = 16 << 20
 """Bytes of the largest bundle; a whole shoe of eight decks makes about 75,000."""
 MAX_NUMBER = 1 << 30
@@ -69,6 +70,8 @@ class Bundle:
     findings: tuple[Finding, ...]
     """What the exporter found wrong with these records."""
     exported_unix_ms: int
+    seam: bytes = b""
+    """The seam of the board, if it has taken the place of another; else empty."""
 
     @property
     def first(self) -> int:
@@ -188,12 +191,13 @@ def parse(data: bytes, path: Path) -> tuple[Bundle, bytes]:
             f"{path}: damaged, or changed since it was signed; have it exported again"
         )
     if document.get("version") == _WITHOUT_GAME:
-        document = {**document, "game_document": b""}
+        document = {**document, "game_document": b"", "seam": b""}
+    elif document.get("version") == _WITHOUT_SEAM:
+        document = {**document, "seam": b""}
     elif document.get("version") != VERSION:
         raise BundleUnusable(
             f"{path}: a bundle of version {document.get('version')!r}, this sabot reads "
-            f"{_WITHOUT_GAME} and {VERSION}; "
-            "update sabot"
+            f"{_WITHOUT_GAME} to {VERSION}; update sabot"
         )
     if not _fits(document):
         raise BundleUnusable(
@@ -204,9 +208,10 @@ def parse(data: bytes, path: Path) -> tuple[Bundle, bytes]:
 
 def _document(bundle: Bundle) -> dict[str, object]:
     facts = bundle.facts
+    version = {"version": VERSION, "seam": bundle.seam}
     return {
         "format": FORMAT,
-        "version": VERSION,
+        **(version if bundle.seam else {"version": _WITHOUT_SEAM}),
         "unit": bundle.unit,
         "shoe": bundle.shoe,
         "chain": bundle.chain,
@@ -250,6 +255,7 @@ def _bundle(document: Mapping[str, Any]) -> Bundle:
             for event, kind, detail in document["findings"]
         ),
         exported_unix_ms=document["exported_unix_ms"],
+        seam=document["seam"],
     )
 
 
@@ -260,7 +266,7 @@ _FIELDS: Mapping[str, tuple[type, ...]] = {
     "firmware": (str, _OPTIONAL), "build": (bytes, _OPTIONAL), "game": (str, _OPTIONAL),
     "game_sha256": (bytes, _OPTIONAL), "game_document": (bytes,),
     "checkpoint": (list, _OPTIONAL), "ended": (bool,),
-    "findings": (list,), "exported_unix_ms": (int,), "public_key": (bytes,),
+    "findings": (list,), "exported_unix_ms": (int,), "seam": (bytes,), "public_key": (bytes,),
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from sabot.desk.notes import UNIT
 from sabot.files import replace_whole
 from sabot.link import events
 from sabot.link.wire import WireError, parse_event
+from sabot.log import boards
 from sabot.log.found import LARGEST
 from sabot.log.store import Filter, Store
 from sabot.text import counted, utc_time
@@ -41,11 +42,12 @@ class Checkpoint:
     def as_json(self) -> dict[str, Any]:
         """The checkpoint as `sabot checkpoints` prints it."""
         return {
-            "unit": self.unit,
+            "unit": boards.unit_of(self.unit),
             "shoe": self.shoe,
             "records": self.records,
             "mac": self.mac.hex(),
             "time": self.time,
+            "board_number": boards.board_of(self.unit),
         }
 
 
@@ -158,11 +160,14 @@ def _checkpoint(path: Path, at: int, line: bytes) -> Checkpoint:
     try:
         entry = json.loads(line)
         unit, records, mac = entry["unit"], entry["records"], bytes.fromhex(entry["mac"])
+        board = entry.get("board_number", 1)  # an older Sabot knew one
     except (ValueError, KeyError, TypeError, RecursionError):
         raise wrong from None
     numbered = type(records) is int and 0 < records <= LARGEST
+    numbered = numbered and type(board) is int and 1 <= board <= boards.MOST_BOARDS
     valid = isinstance(unit, str) and numbered and len(mac) == MAC_SIZE
     if not valid:
         raise wrong
     when = entry.get("time")
-    return Checkpoint(unit, records, mac, time=when if isinstance(when, str) else None)
+    name = boards.name_of(unit, board)
+    return Checkpoint(name, records, mac, time=when if isinstance(when, str) else None)

@@ -78,6 +78,7 @@ def collect(
         ended=ended,
         findings=(),
         exported_unix_ms=exported_unix_ms,
+        seam=next((row.seam for row in store.seam_rows() if row.name == unit), b""),
     )
     wrong = check_bundle(bundle, None, Summary())
     return replace(bundle, findings=tuple(found for found in wrong if found.kind != "no_key"))

@@ -53,6 +53,7 @@ def check(
             found, of_store = _compare(store, sources, operator)
             findings += found
             notes += of_store
+        findings += _other_seams([own, *logs])
     for other in sources[1:]:
         notes += _only_at(sources[0], other)
         notes += _only_at(other, sources[0])
@@ -82,6 +83,17 @@ def _compare(
         detail = f"{store.place} does not have {', '.join(foreign[:_MOST_UNITS])}{more}"
         notes.append(Note("", 0, "other_units", f"{detail}, of which there are receipts"))
     return findings, notes
+
+
+def _other_seams(stores: Sequence[Store]) -> Iterator[Finding]:
+    """Yield where a log has another seam of a board than the first one."""
+    first, *others = stores
+    own = {row.name: row.seam for row in first.seam_rows()}
+    for other in others:
+        for row in other.seam_rows():
+            if own.get(row.name, row.seam) != row.seam:
+                detail = f"{other.place} has another seam of this board than {first.place}"
+                yield Finding(row.name, 0, "seam", detail)
 
 
 def _last_sites(sources: Sequence[_Source]) -> dict[str, str]:

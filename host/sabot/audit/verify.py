@@ -13,7 +13,7 @@ from typing import Any
 from sabot.audit import checkpoints, context, retention
 from sabot.audit.chain import MacKeys, Ratchet, epoch_of, mac
 from sabot.audit.checkpoints import Checkpoint
-from sabot.audit.checks import desk_checks, tombstone_checks
+from sabot.audit.checks import desk_checks, seam_checks, tombstone_checks
 from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Finding, FoundInUnit, Note, Summary
 from sabot.audit.checks.unit_checks import CheckedPart, UnitChecks
@@ -24,6 +24,7 @@ from sabot.audit.workers import Workers, count_here, stopped_here, workers
 from sabot.desk.notes import UNIT
 from sabot.errors import DatabaseUnusable
 from sabot.keys.chain_keys import Keys
+from sabot.log import boards
 from sabot.log.found import LARGEST
 from sabot.log.place import Place
 from sabot.log.store import Store, open_store
@@ -55,6 +56,7 @@ def verify(
     counts what was checked."""
     yield from _in_file(store)
     yield from _of_desk(store, options, summary)
+    yield from _of_seams(store, options, summary)
     for unit in _units(store, options):
         yield from _verify_one(store, unit, summary, options, lambda count: None)
 
@@ -98,7 +100,7 @@ def _finished(
     store: Store, options: VerifyOptions, begun: Sequence[_Unfinished]
 ) -> tuple[list[Finding], Summary]:
     summary = Summary()
-    findings = list(_of_desk(store, options, summary))
+    findings = [*_of_desk(store, options, summary), *_of_seams(store, options, summary)]
     return findings + [finding for finish in begun for finding in finish(summary)], summary
 
 
@@ -113,6 +115,7 @@ def _in_this_process(
         progress(done)
 
     findings = [*_in_file(store), *_of_desk(store, options, summary)]
+    findings += _of_seams(store, options, summary)
     for unit in units:
         findings += _verify_one(store, unit, summary, options, count)
     return findings, summary
@@ -191,6 +194,16 @@ def _of_desk(store: Store, options: VerifyOptions, summary: Summary) -> Iterator
     yield from found.in_order()
 
 
+def _of_seams(store: Store, options: VerifyOptions, summary: Summary) -> Iterator[Finding]:
+    """Yield every finding about the seams between boards, and note each seam."""
+    with store.at_one_moment():
+        for name, found in seam_checks.wrong_in_log(store, options.operator, options.keys):
+            yield Finding(name, *found)
+        for seam in store.seams():
+            waits = "" if store.last_number(seam.name) else "; no event of it has come yet"
+            summary.notes.append(Note(seam.name, 0, "seam", f"{seam.text()}{waits}"))
+
+
 def _units(store: Store, options: VerifyOptions) -> list[str]:
     """Every unit in the log, then the units that only a checkpoint names."""
     units: list[str] = list(store.units())
@@ -257,10 +270,11 @@ def _games_of(store: Store, unit: str) -> KnownGames:
 
 def macs_of(store: Store, unit: str, keys: Keys | None) -> MacKeys | None:
     """The keys of a unit's chain. Of the keys of several chains, those that made its records."""
-    chains = [] if keys is None else keys.chains(unit)
+    of = boards.unit_of(unit)
+    chains = [] if keys is None else keys.chains(of)
     if keys is None or not chains:
         return None
-    first_keys = [key for each in chains if (key := keys.first_key(unit, each)) is not None]
+    first_keys = [key for each in chains if (key := keys.first_key(of, each)) is not None]
     if len(first_keys) > 1:
         rows = list(islice(store.raw(unit), _PROBED))
         for first_key in first_keys:

@@ -8,6 +8,7 @@ from sabot.centre.start import Head
 from sabot.errors import SabotError
 from sabot.log.found import RawRecord
 from sabot.log.presence import Span
+from sabot.log.store import SeamRow
 
 
 class Damaged(SabotError):
@@ -33,6 +34,10 @@ class Refused(Exception):
     """The centre does not take this unit; the text says why. It takes others."""
 
 
+class SeamDiffers(Exception):
+    """The centre does not take a seam, or records that contradict one; the text says why."""
+
+
 class Centre(Protocol):
     """One connection to a centre.
 
@@ -56,8 +61,12 @@ class Centre(Protocol):
 
         `before` is the site's record before the first, if it has it; `after` the event after which
         the centre's copy ends as far as the site knows, None if it fills a hole. Raises EndsBefore,
-        OtherBytes, Refused.
+        OtherBytes, SeamDiffers, Refused.
         """
+
+    def keep_seam(self, row: SeamRow) -> None:
+        """Keep the seam of a board, whose predecessor the centre has; the same one twice is one.
+        Raises SeamDiffers, Refused."""
 
     def keep_games(self, documents: Sequence[bytes]) -> None:
         """Keep game documents."""

@@ -17,6 +17,7 @@ from sabot.centre.checking import Found, Span, holes_of, joined, stones_of, take
 from sabot.centre.holes import UnnamedHoles, removed
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey, public_of
+from sabot.log.boards import unit_of
 from sabot.log.store import Store
 from sabot.receipts.receipt import CHAIN as CHAIN_CHECKED
 from sabot.receipts.receipt import NUMBERS, Receipt, ReceiptUnusable, make
@@ -113,7 +114,7 @@ class Notary:
     def _work(
         self, unit: str, newest: int, mac: bytes, signed: int | None, receipt: bytes, now: int
     ) -> _Work:
-        keyed = self._keys is not None and bool(self._keys.chains(unit))
+        keyed = self._keys is not None and bool(self._keys.chains(unit_of(unit)))
         checked = CHAIN_CHECKED if keyed else NUMBERS
         if unit not in self._reached and signed is not None:
             last = self._own(unit, signed, receipt)

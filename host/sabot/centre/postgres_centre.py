@@ -15,15 +15,16 @@ import psycopg
 
 from sabot.audit.checks.decoding import Values, kind_of, values_of
 from sabot.centre.alarms import LONGEST_DETAIL, Alarm
-from sabot.centre.link import EndsBefore, OtherBytes, Refused
+from sabot.centre.link import EndsBefore, OtherBytes, Refused, SeamDiffers
 from sabot.centre.start import Head
-from sabot.errors import DiskFull, NoDatabaseServer, NotThisSites, SabotError
+from sabot.errors import DiskFull, HistoryDiffers, NoDatabaseServer, NotThisSites, SabotError
 from sabot.log.found import DAMAGED, LARGEST, RawRecord, Row
 from sabot.log.place import Address
 from sabot.log.postgres import sessions, taking
 from sabot.log.postgres.arrays import Array, bigints, byteas, texts
 from sabot.log.postgres.failures import user_error
 from sabot.log.presence import Span
+from sabot.log.store import SeamRow
 from sabot.text import shortened
 
 _PATIENCE_S = 90.0
@@ -31,6 +32,8 @@ _PATIENCE_S = 90.0
 sent, and acknowledge it."""
 _RECEIPTS_AT_ONCE = 500  # of a unit
 _NOT_YOURS, _DAMAGED, _FULL = "SB403", "SB422", "53100"
+_NO_BOARD, _OTHER_SEAM, _NO_FUNCTION = "SB400", "SB409", "42883"
+_SEAM = "say_seam"
 _HEADS = b"SELECT * FROM sabot.heads_of($1)"
 _HOLES = b"SELECT * FROM sabot.holes_of($1)"
 _RECEIPTS = (
@@ -81,7 +84,14 @@ class PostgresCentre:
             raise EndsBefore from None
         except taking.OtherBytes as error:
             raise OtherBytes(error.number) from None
+        except HistoryDiffers as error:
+            raise SeamDiffers(str(error)) from None
         return Head(*head)
+
+    def keep_seam(self, row: SeamRow) -> None:
+        numbers, contents = bigints([row.last]), byteas([row.seam])
+        with _refused():
+            self._say(_SEAM, texts([row.name]), numbers, contents)
 
     def keep_games(self, documents: Sequence[bytes]) -> None:
         self._say("say_games", byteas(documents))
@@ -144,6 +154,20 @@ class PostgresCentre:
                 raise taking.DamagedOnTheWay(
                     f"{self._place}: got something else than was sent"
                 ) from None
+            if error.sqlstate == _NO_FUNCTION and _SEAM in str(error):
+                raise Refused(
+                    "the centre is of a version that knows no seams; its keeper leads it on: "
+                    "sabot database migrate"
+                ) from None
+            if error.sqlstate == _OTHER_SEAM:
+                raise SeamDiffers("the centre has another seam of this board") from None
+            if error.sqlstate == taking.REPLACED:
+                newest = error.diag.message_detail
+                raise SeamDiffers(
+                    f"the centre has events of the board before it up to {newest}, after the seam"
+                ) from None
+            if error.sqlstate == _NO_BOARD:
+                raise SeamDiffers("the centre does not have the board before it") from None
             if error.sqlstate == _FULL:
                 raise DiskFull(
                     f"{self._place}: the centre's disk is full; make room there. The site keeps "

@@ -10,16 +10,26 @@ is asked for twice.
 import time
 from collections.abc import Callable, Sequence
 
-from sabot.centre.alarms import NOT_SENT, OTHER_BYTES, Alarm
+from sabot.centre.alarms import LONGEST_DETAIL, NOT_SENT, OTHER_BYTES, OTHER_SEAM, Alarm
 from sabot.centre.beside import Beside
-from sabot.centre.link import Centre, Damaged, EndsBefore, OtherBytes, Refused
+from sabot.centre.link import (
+    Centre,
+    Damaged,
+    EndsBefore,
+    OtherBytes,
+    Refused,
+    SeamDiffers,
+)
 from sabot.centre.receiving import checked, unlike
 from sabot.centre.site_log import SiteLog, is_record
 from sabot.centre.start import Head, start
 from sabot.centre.state import State, Unit
 from sabot.centre.watcher import Watcher
 from sabot.errors import DatabaseLocked, DatabaseUnusable, NoDatabaseServer
+from sabot.log import boards
 from sabot.log.found import RawRecord
+from sabot.log.store import SeamRow
+from sabot.text import shortened
 
 _REST_EVERY_S = 60.0
 """How often what is beside the newest records is sent: presence, and events that came to the log
@@ -55,7 +65,7 @@ class Session:
         """Ask the centre where its copies end, and compare."""
         self._state.refused.clear()
         self._log.look()
-        units = sorted(self._log.newest)
+        units = boards.in_order(self._log.newest)
         heads = self._centre.heads(units)
         for unit in units:
             self._begin(unit, heads.get(unit))
@@ -70,8 +80,9 @@ class Session:
                 del self._state.refused[unit]
                 self._begin_again(unit)
         sent = False
-        for unit, newest in sorted(self._log.newest.items()):
-            if unit not in self.units:
+        for unit in boards.in_order(self._log.newest):
+            newest = self._log.newest[unit]
+            if unit not in self.units or (self.units[unit].waits and self._may_join(unit)):
                 self._begin_again(unit)
             here = self.units[unit]
             if newest < here.newest:  # another log has come in its place
@@ -121,6 +132,12 @@ class Session:
                 self._refuse(unit, "the centre does not take it from this site")
             return
         self.units[unit] = here = Unit(head.number, head.mac, self._log.receipts_from(unit))
+        if not self._may_join(unit):
+            here.going, here.waits = False, True
+            return
+        if not self._joins(unit):
+            here.going = False
+            return
         here.going = not begun.differs
         self._state.counts.pop(unit, None)
         if begun.set_back:
@@ -137,6 +154,47 @@ class Session:
                 self._refuse(unit, str(refused))
                 return
             here.number, here.mac = stone.last, stone.after
+
+    def _may_join(self, unit: str) -> bool:
+        """Whether the centre has all that it will get of the board before this one."""
+        before = boards.before(unit)
+        old = None if before is None else self.units.get(before)
+        row = self._log.seam(unit) if old is not None else None
+        if old is None or row is None or before is None:
+            return True
+        last = min(row.last, self._log.newest.get(before, 0))
+        return not old.waits and (not old.going or old.number >= last)
+
+    def _joins(self, unit: str) -> bool:
+        """Send the seam of a board before anything else of it. Return false if the two sides do not
+        say the same of it: then the centre gets nothing of it."""
+        if boards.before(unit) is None:
+            return True
+        row, why = self._log.seam(unit), "the site has no seam of this board"
+        if row is not None:
+            try:
+                self._centre.keep_seam(row)
+                return True
+            except SeamDiffers as error:
+                why = str(error)
+            except Refused as refused:
+                self._refuse(unit, str(refused))
+                return False
+            self._ask_again(row, why)
+        self._raise(self._other_seam(unit, f"{why}; nothing of it is sent"))
+        return False
+
+    def _ask_again(self, row: SeamRow, why: str) -> None:
+        """Raise Damaged unless the centre refuses a seam again: the link may have changed it."""
+        try:
+            self._centre.keep_seam(row)
+        except SeamDiffers as again:
+            if str(again) == why:
+                return
+        raise Damaged
+
+    def _other_seam(self, unit: str, detail: str) -> Alarm:
+        return Alarm(unit, 1, OTHER_SEAM, shortened(detail, LONGEST_DETAIL))
 
     def _fill_holes(self) -> None:
         for unit, first, last in self._centre.holes():
@@ -186,6 +244,10 @@ class Session:
         except OtherBytes as error:
             self._other_bytes(unit, error.number)
             return
+        except SeamDiffers as error:
+            self._raise(self._other_seam(unit, str(error)))
+            self.units[unit].going = False
+            return
         except Refused as refused:
             self._refuse(unit, str(refused))
             return
@@ -207,6 +269,8 @@ class Session:
         """Have the centre take a batch; what it refuses it is asked for again, to be sure."""
         try:
             head = self._centre.take(unit, before, batch, after)
+        except SeamDiffers:
+            return self._centre.take(unit, before, batch, after)
         except OtherBytes as error:
             try:
                 return self._centre.take(unit, before, batch, after)

@@ -11,7 +11,7 @@ from sabot.centre.start import Head, Own
 from sabot.errors import SabotError
 from sabot.log.found import LARGEST, RawRecord
 from sabot.log.presence import Span
-from sabot.log.store import Store
+from sabot.log.store import SeamRow, Store
 from sabot.receipts import kept
 from sabot.receipts.receipt import Receipt
 from sabot_protocol.events import MAC_SIZE, MAX_SIZE
@@ -106,6 +106,11 @@ class SiteLog:
         with _trouble():
             rows = self._store.tombstone_rows(unit)
         return next(data for since, _, data in rows if since == first)
+
+    def seam(self, name: str) -> SeamRow | None:
+        """The seam of a board, as the log has it."""
+        with _trouble():
+            return next((row for row in self._store.seam_rows() if row.name == name), None)
 
     def games(self) -> list[bytes]:
         """Every game document of the log."""

@@ -23,6 +23,8 @@ class Unit:
     """Whether the centre has compared the record at `number` with the site's, byte for byte."""
     said: int = -1
     """The event of the last checkpoint that the centre got."""
+    waits: bool = False
+    """Whether nothing of this board is sent before the centre has all of the board before it."""
     not_sent: int = 0
     """The last row that is not a record, and was passed over."""
 

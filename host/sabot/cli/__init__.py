@@ -38,6 +38,7 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
     "Log shoes": {
         "ports": "sabot.cli.log",
         "log": "sabot.cli.log",
+        "replaced": "sabot.cli.records.replaced",
     },
     "See what happened": {
         "rounds": "sabot.cli.records.show",

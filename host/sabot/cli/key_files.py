@@ -11,6 +11,7 @@ from sabot.errors import KeysUnusable
 from sabot.keys import signing
 from sabot.keys.chain_keys import DEFAULT, Keys
 from sabot.link.command_keys import CommandKeyFile
+from sabot.log.boards import unit_of
 from sabot.reports.terminal.rounds import plain
 from sabot.text import printable
 
@@ -52,7 +53,7 @@ def default_keys(path: Path | None) -> Keys | None:
 def for_unit(keys: Keys | None, unit: str, path: Path | None) -> Keys | None:
     """What `default_keys(path)` returned, or None if no file was named and sabot.keys has no key of
     `unit`."""
-    return keys if path is not None or (keys is not None and keys.chains(unit)) else None
+    return keys if path is not None or (keys is not None and keys.chains(unit_of(unit))) else None
 
 
 def load_command_keys(path: Path | None) -> CommandKeyFile:

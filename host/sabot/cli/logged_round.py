@@ -9,6 +9,7 @@ from sabot.cli import options
 from sabot.cli.records.selection import Selection
 from sabot.errors import BadWagers
 from sabot.library import refuse_damaged
+from sabot.log.boards import unit_of
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round, not_understood_text
@@ -39,7 +40,7 @@ class LoggedRound:
 def json_of(ended: Dealt, table: str, zone: tzinfo | None = None) -> dict[str, Any]:
     """Return a round of any family, dealt at `table`, as `sabot rounds --json` prints it: in UTC,
     or on the clock of `zone`."""
-    fields = {"unit": ended.unit, "table": table} | ended.as_json()
+    fields = {"unit": "", "table": table} | ended.as_json()
     if zone is not None:
         fields["started"] = iso_of(ended.started_unix_ms, zone)
         fields["ended"] = iso_of(ended.ended_unix_ms, zone)
@@ -110,6 +111,8 @@ def _one(
             found += [last for last in [next(of_unit, None)] if last is not None]
         else:
             found += of_unit
+    if round_ is None:  # of the boards of a unit, the last round of the newest that has one
+        found = list({unit_of(each.unit): each for each in found}.values())
     if table is not None and round_ is None:
         found = _latest(found)
     if len(found) != 1:

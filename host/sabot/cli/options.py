@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sabot.cli.view import Output
+from sabot.log import boards
 from sabot.log.place import Place, place_of
 from sabot.log.store import Store
 from sabot.reports import table_time
@@ -37,9 +38,16 @@ if TYPE_CHECKING:
 else:  # Typer takes no union; the parser says what it is
     Db = Annotated[Path, _DB]
     ItsDb = Annotated[Path | None, _ITS_DB]
-UnitName = Annotated[str | None, typer.Option(help="Only this unit.")]
+UnitName = Annotated[
+    str | None,
+    typer.Option(help="Only this unit; with ~N, as in SHOE-7~2, only its board number N."),
+]
 UnitNames = Annotated[
-    list[str] | None, typer.Option("--unit", help="Only this unit; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--unit",
+        help="Only this unit; with ~N, as in SHOE-7~2, only its board number N; may be repeated.",
+    ),
 ]
 TableName = Annotated[str | None, typer.Option("--table", help="Only units while at this table.")]
 AtTable = Annotated[str | None, typer.Option("--table", help="The last round at this table.")]
@@ -134,20 +142,23 @@ def choices_of(chosen: list[str] | None) -> dict[str, object]:
 
 
 def units_of(store: Store, unit: str | None) -> list[str]:
-    """The units that --unit chooses: that one, or all. Raises DatabaseUnusable if the log does not
-    have it."""
+    """The boards that --unit chooses (log/boards.py): all of that unit, in order, or one; without
+    it all. Raises DatabaseUnusable if the log does not have it."""
+    names = store.units()
     if unit is None:
-        return store.units()
-    store.check_unit(unit)
-    return [unit]
+        return names
+    chosen = boards.chosen(unit, names)
+    if not chosen:
+        store.check_unit(unit)
+    return chosen
 
 
 def units_named(store: Store, names: list[str] | None) -> list[str]:
-    """The units that a repeated --unit chooses, sorted; all without it. Raises DatabaseUnusable as
-    `units_of`."""
+    """The boards that a repeated --unit chooses, in order; all without it. Raises DatabaseUnusable
+    as `units_of`."""
     if not names:
         return store.units()
-    return sorted({unit for name in names for unit in units_of(store, name)})
+    return boards.in_order(unit for name in names for unit in units_of(store, name))
 
 
 def output_of(as_json: bool, as_csv: bool) -> Output:

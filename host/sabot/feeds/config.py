@@ -26,6 +26,7 @@ from sabot.feeds.config_values import (
 from sabot.feeds.message import WHAT, Message
 from sabot.feeds.secret_files import Unusable, read_secret, webhook_secrets
 from sabot.listening import Address, is_this_machine
+from sabot.log.boards import unit_of
 
 _MOST_BYTES = 1 << 20
 _MOST_FEEDS = 100
@@ -67,8 +68,8 @@ class Feed:
         )
 
     def wants_unit(self, unit: str) -> bool:
-        """Whether this feed has any messages of this unit."""
-        return self.units is None or unit in self.units
+        """Whether this feed has any messages of this board: of a unit that is named, all boards."""
+        return self.units is None or bool(self.units & {unit, unit_of(unit)})
 
 
 @dataclass(frozen=True, slots=True)

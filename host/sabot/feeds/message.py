@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sabot.feeds.naming import token
+from sabot.log.boards import name_of
 from sabot.text import utc_moment, utc_time
 
 CONTENT_TYPE = "application/cloudevents+json"
@@ -39,10 +40,11 @@ class Message:
     """A message. Its bytes follow from the log alone: made again anywhere, it is the same."""
 
     unit: str
+    """The name of the board (log/boards.py)."""
     position: Position
     id: str
-    """Unit and number of the record that made it, and what it is if that is not a round. The same
-    message always has the same."""
+    """The name of the board and number of the record that made it, and what it is if that is not a
+    round. The same message always has the same."""
     what: str
     """One of WHAT."""
     table: str
@@ -59,11 +61,12 @@ def message_of(
     data: dict[str, Any],
     kind: str = "",
 ) -> Message:
-    """Return the message of this CloudEvents type about `data`, which has `unit` and `table`. The
-    record `number` made it, at a time of the unit's clock; messages of one record differ in
-    `kind`."""
+    """Return the message of this CloudEvents type about `data`, which has `unit` and `table`, and
+    the number of a board that is not the first. The record `number` made it, at a time of the
+    unit's clock; messages of one record differ in `kind`."""
     unit: str = data["unit"]
-    id_ = f"{token(unit)}/{number}"
+    name = name_of(unit, data.get("board_number", 1))
+    id_ = f"{token(name)}/{number}"
     if kind:
         id_ += f"/{kind}"
     event: dict[str, Any] = {
@@ -78,7 +81,7 @@ def message_of(
     if utc_moment(unix_ms) is not None:  # any time that a calendar has
         event["time"] = utc_time(unix_ms)
     body = json.dumps(event, separators=(",", ":")).encode()
-    return Message(unit, position, id_, _WHAT_OF[type_], data["table"], body)
+    return Message(name, position, id_, _WHAT_OF[type_], data["table"], body)
 
 
 def _subject(data: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from sabot.errors import SabotError
 from sabot.feeds.message import Message
 from sabot.feeds.outbox import Outbox, Span
 from sabot.feeds.unit_messages import Context, UnitMessages, chunks, unit_messages
+from sabot.log import boards
 from sabot.log.follow import RawRecord
 from sabot.text import printable
 
@@ -23,7 +24,8 @@ class Producer:
     `report` with each line of what went wrong, once.
 
     A unit that is new to the outbox begins at its newest event: what came before is made again for
-    each feed that wants it (pages.py).
+    each feed that wants it (pages.py). A board that takes the place of one that was followed begins
+    with its first event.
     """
 
     def __init__(
@@ -151,6 +153,8 @@ class Producer:
             return 0
 
     def _first(self, unit: str, newest: int) -> Span:
+        if boards.before(unit) in (self._spans or {}):
+            return Span(0, 0, b"")
         last = next(iter(self._follower.records(unit, newest - 1, newest)), (newest, b"", b""))
         return _span_to(newest, last)
 

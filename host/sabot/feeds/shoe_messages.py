@@ -21,6 +21,7 @@ from sabot.feeds.message import (
 )
 from sabot.floor.incident_feed import IncidentFeed
 from sabot.link.events import Event, ProvisionedEvent, ShoeEndedEvent, ShoeLoadedEvent, UnknownEvent
+from sabot.log import boards
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import Reveal, ShownGames
 from sabot.log.rounds import Dealt, Rounds
@@ -145,19 +146,20 @@ class ShoeMessages:
         if (ended.shoe, ended.round) == self.held.reveal.hidden:
             return
         self.held = None
-        data = {"unit": self._unit, "table": self._table} | ended.as_json()
+        data = {"unit": "", "table": self._table} | ended.as_json()
         made.add(ROUND_ENDED, ended.last_event, ended.ended_unix_ms, data)
 
     def _of_shoe(self, event: Event) -> dict[str, Any]:
         return {
-            "unit": self._unit,
+            "unit": boards.unit_of(self._unit),
             "table": self._table,
             "shoe": event.shoe,
             "event": event.number,
             "time": utc_time(event.unix_ms),
+            "board_number": boards.board_of(self._unit),
         }
 
     def _put_incident(self, found: Incident, made: _Making) -> None:
-        data = {"unit": self._unit, "table": self._table} | found.as_json(UTC)
+        data = {"unit": "", "table": self._table} | found.as_json(UTC)
         assert found.event is not None  # the feed's all have one
         made.add(INCIDENT_FOUND, found.event, found.unix_ms, data, found.kind)

@@ -19,6 +19,7 @@ from sabot.floor.alarms import Alarms
 from sabot.floor.live_table import AlertLimits, LiveTable
 from sabot.floor.silence import silent_before, silent_now
 from sabot.floor.wall import Tile, context_of
+from sabot.log import boards
 from sabot.log.found import LARGEST
 from sabot.log.reveal import ShownGames, deciding_before, place_before
 from sabot.log.store import DatabaseLocked, Filter, Store
@@ -129,23 +130,29 @@ class Floor:
             return self._loaded
 
     def tiles(self) -> list[Tile]:
-        """All tiles loaded so far."""
+        """All tiles loaded so far: of each unit that of its newest board."""
         with self._lock:
-            return list(self._tiles.values())
+            newest = set(boards.newest_of(self._tiles))
+            return [tile for unit, tile in self._tiles.items() if unit in newest]
 
     def tile(self, unit: str) -> Tile | None:
-        """The tile of a unit; None if the log does not have it, or it is not loaded yet."""
+        """The tile of a unit, that of its newest board; None if the log does not have it, or it is
+        not loaded yet. The name of a board means its unit."""
+        of = boards.unit_of(unit)
         with self._lock:
-            return self._tiles.get(unit)
+            names = boards.chosen(of, self._tiles)
+            return self._tiles[names[-1]] if names else None
 
     def changed(self, after_version: int) -> list[Tile]:
         """The tiles that changed after this version, in the order of their versions."""
         found = []
         with self._lock:
+            newest = set(boards.newest_of(self._tiles))
             for tile in reversed(self._tiles.values()):
                 if tile.version <= after_version:
                     break
-                found.append(tile)
+                if tile.table.unit in newest:
+                    found.append(tile)
         return found[::-1]
 
     @property

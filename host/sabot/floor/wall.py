@@ -10,6 +10,7 @@ from sabot.desk.alerts import RaisedAlert
 from sabot.floor.table import PACE_MS, Table, TableFold
 from sabot.link.events import Event
 from sabot.link.wire import WireError
+from sabot.log.boards import board_of, unit_of
 from sabot.log.presence import ATTACHED
 from sabot.log.reveal import ShownGames, deciding_before, place_before
 from sabot.log.rounds import Round
@@ -74,7 +75,7 @@ class Tile:
         table = self.table
         return {
             "table": table.name,
-            "unit": table.unit,
+            "unit": unit_of(table.unit),
             "game": table.game,
             "need": self.need(now_unix_ms),
             "state": table.state,
@@ -90,6 +91,7 @@ class Tile:
             "rounds_an_hour": table.rounds_an_hour(now_unix_ms),
             "without_log_s": self.silent_ms(now_unix_ms) // 1000,
             "last_event": table.last_event,
+            "board_number": board_of(table.unit),
         }
 
 

@@ -180,6 +180,7 @@ class Client:
         self.believe()
         self._prove()
         self._session.begin(expect)
+        self._pending = Received()  # of an earlier `begin`
         self._received = self._acknowledged = expect - 1
         self._announced_s = self._now_s()  # a repeated one would ask for events that are under way
         self._flush()

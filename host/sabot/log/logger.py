@@ -23,19 +23,20 @@ from sabot.errors import (
 )
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
-from sabot.link.events import CheckpointEvent, GapEvent
+from sabot.link.events import BootEvent, CheckpointEvent, GapEvent
 from sabot.link.messages import SetClockCommand
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.link.wire import WireError
+from sabot.log.attribution import COPIED, Attributed, Attribution
 from sabot.log.presence import EVERY_S, Presence
 from sabot.log.quota import Quota
 from sabot.log.readers import PassedOn, Readers
 from sabot.log.reveal import Reveal, place_before, reveal_before
 from sabot.log.rounds import Dealt, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
-from sabot.text import counted
 from sabot_protocol import messages
+from sabot_protocol.events import MAC_SIZE
 
 _RECEIVE_S = 0.25
 _FIRST_PAUSE_S = 0.1
@@ -108,6 +109,7 @@ class Logger:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._port_of: dict[str, str] = {}
+        self._attribution = Attribution(store, now_s)
         # By port, because a false shoe can have another id in each session.
         self._quotas = {port: Quota(now_s) for port in ports}
         self._rounds: dict[str, Rounds] = {}
@@ -115,7 +117,7 @@ class Logger:
         self._unknown: set[tuple[str, str]] = set()
         """Units, and what they recorded that this version does not know."""
         self._held_back: dict[str, Dealt] = {}
-        """By unit: the round that has ended and must not be shown yet."""
+        """By board: the round that has ended and must not be shown yet."""
         self._ended = {port: threading.Event() for port in ports}
         self._presence = Presence(ports, store.keep_presence)
 
@@ -164,7 +166,7 @@ class Logger:
                 with Port(port) as opened:
                     client = Client(opened, now_s=self._now_s, keys=self._keys)
                     attached_once = True
-                    _believe(port, client)
+                    self._believe(port, client)
                     believed_once = True
                     self._log_attached(port, opened.url, client, reset_pause)
                 self._readers.lost(port, f"{port}: its log has ended")
@@ -211,42 +213,41 @@ class Logger:
     def _log_attached(
         self, port: str, url: str, client: Client, on_begun: Callable[[], None]
     ) -> None:
-        unit = client.unit
-        self._claim(port, unit)
-        last = self._store.last_number(unit)
-        if last > client.welcome.last_held:
-            raise HistoryDiffers(
-                f"{port}: {unit} has recorded {counted(client.welcome.last_held, 'event')}, "
-                f"{self._store.place} has {last} of it: its memory was replaced; log it to "
-                "another database and keep both"
-            )
+        self._claim(port, client.unit)
+        board = self._attribution.of(port, client)
         # Before the first event is requested, so that all later events have the time.
         clock_due = not self._set_clock(client, self._warn)
         self._keep_game(client)
-        # The last stored event is requested again: its bytes show whether this is the same unit as
+        # The last stored event is requested again: its bytes show whether this is the same board as
         # in the database.
-        client.begin(max(last, 1))
+        client.begin(max(board.last, 1))
         on_begun()
         with self._lock, _ignoring_output_errors():
             self._watcher.attached(port, client)
         if lacking := client.welcome.what_host_lacks():
             self._warn(lacking)
         self._readers.attached(port, url, client.welcome)
-        self._presence.attached(port, unit)
+        self._presence.attached(port, board.name)
         passed_on = PassedOn(self._readers, port, client, self._now_s)
         try:
-            self._receive(port, client, last, clock_due, passed_on)
+            self._receive(port, client, board, clock_due, passed_on)
         except SabotError as error:
             passed_on.end(error)
             raise
         finally:
-            passed_on.end(NoShoe(f"{unit}: its log has ended"))
+            passed_on.end(NoShoe(f"{client.unit}: its log has ended"))
 
     def _receive(
-        self, port: str, client: Client, last: int, clock_due: bool, passed_on: PassedOn
+        self,
+        port: str,
+        client: Client,
+        board: Attributed,
+        clock_due: bool,
+        passed_on: PassedOn,
     ) -> None:
-        """Store and acknowledge what the shoe sends, until the log ends."""
-        unit, stored_since = client.unit, False
+        """Store and acknowledge what the shoe sends as records of `board`, until the log ends."""
+        name, last, chain = board.name, board.last, board.chain
+        stored_since, compared = False, False
         held = client.welcome.last_held
         while not self._stop.is_set():
             came = client.receive(passed_on.wait_s(_RECEIVE_S))
@@ -263,7 +264,16 @@ class Logger:
                     clock_due, stored_since = not self._set_clock(client), False
                 continue
             begin_s = time.monotonic()
-            self._store.append(unit, received)
+            chain = self._one_chain(name, chain, received)
+            try:
+                self._store.append(name, received)
+            except HistoryDiffers as error:
+                if compared or not board.certain or received[0].event.number != last:
+                    raise
+                raise HistoryDiffers(f"{error}; {COPIED}") from None
+            if not compared:
+                compared = True
+                self._attribution.seen(client, name)
             took_s = time.monotonic() - begin_s
             client.acknowledge_some(held)
             with self._lock:
@@ -271,10 +281,26 @@ class Logger:
             passed_on.step(came)
             stored_since = True
             records = [record for record in received if record.event.number > last]
-            if records and self._report(unit, records) and self._once:
+            if records and self._report(name, records) and self._once:
                 client.acknowledge()
                 return
-            self._count(port, unit, received)
+            self._count(port, client.unit, received)
+
+    def _one_chain(self, name: str, chain: bytes | None, records: Sequence[Record]) -> bytes | None:
+        """Return the chain that the starts of a board name. Raises HistoryDiffers if one of these
+        names another than `chain`: after a loss, the log may have taken what is not of this
+        board."""
+        for record in records:
+            event = record.event
+            if isinstance(event, BootEvent) and len(event.chain) == MAC_SIZE:
+                if chain not in (None, event.chain):
+                    raise HistoryDiffers(
+                        f"{name}: event {event.number} is a start in the chain "
+                        f"{event.chain.hex()}, and the log is of another one; log it to another "
+                        "database and keep both"
+                    )
+                chain = event.chain
+        return chain
 
     def _count(self, port: str, unit: str, records: Sequence[Record]) -> None:
         """Count stored records. Raises OverQuota."""
@@ -393,7 +419,8 @@ class Logger:
         if other != port:
             raise SameUnit(
                 f"{port}: the shoe there says that it is {unit}, and so does the one at {other}; "
-                "detach one of them and provision it with its own id"
+                "detach one of them; if neither has taken the place of the other, provision it "
+                "with its own id"
             )
 
     def _release(self, port: str) -> None:
@@ -401,15 +428,26 @@ class Logger:
             for unit in [unit for unit, held in self._port_of.items() if held == port]:
                 del self._port_of[unit]
 
+    def _believe(self, port: str, client: Client) -> None:
+        """Have the shoe prove that it is the unit that it says. Raises NoShoe if it has no events.
 
-def _believe(port: str, client: Client) -> None:
-    """Have the shoe prove that it is the unit that it says. Raises NoShoe if it has no events."""
-    if client.welcome.game == messages.NO_GAME:
-        raise NoShoe(
-            f"{port}: {client.unit} is not provisioned, or takes an update; "
-            "`sabot ports` shows more"
-        )
-    client.believe()
+        A key file has the command key of the newest board only, so one that was replaced fails.
+        """
+        if client.welcome.game == messages.NO_GAME:
+            raise NoShoe(
+                f"{port}: {client.unit} is not provisioned, or takes an update; "
+                "`sabot ports` shows more"
+            )
+        try:
+            client.believe()
+        except UnitNotProven as error:
+            seams = [seam for seam in self._store.seams() if seam.unit == client.unit]
+            if not seams:
+                raise
+            raise UnitNotProven(
+                f"{error}; {seams[-1].name} has taken the place of a board of {client.unit} "
+                f"({seams[-1].who_text()}): if this is the old board, take it off its table"
+            ) from None
 
 
 def _ends_shoe(record: Record) -> bool:

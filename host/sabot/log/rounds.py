@@ -28,6 +28,7 @@ from sabot.link.events import (
 )
 from sabot.link.seals import RoundSeal
 from sabot.link.words import words_in
+from sabot.log.boards import board_of, unit_of
 from sabot.log.families import boxes
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
@@ -97,7 +98,7 @@ class Round:
     def as_json(self) -> dict[str, Any]:
         """The round as `sabot rounds --json` prints it."""
         return {
-            "unit": self.unit,
+            "unit": unit_of(self.unit),
             "shoe": self.shoe,
             "round": self.round,
             "started": utc_time(self.started_unix_ms),
@@ -116,6 +117,7 @@ class Round:
             "not_understood": self.not_understood,
             "first_event": self.first_event,
             "last_event": self.last_event,
+            "board_number": board_of(self.unit),
         }
 
 

@@ -13,13 +13,24 @@ from typing import Any, NamedTuple, Self
 
 from sabot.errors import DatabaseLocked, DatabaseUnusable
 from sabot.link.session import Record
+from sabot.log import boards
 from sabot.log.follow import Follower
 from sabot.log.found import DAMAGED, Filter, RawRecord, Row
 from sabot.log.place import Place
 from sabot.log.presence import Span
+from sabot.log.seam import Seam, usable
 from sabot.log.sql import Connection
 
-__all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Removal", "Row", "Store", "open_store"]
+__all__ = [
+    "DAMAGED",
+    "DatabaseLocked",
+    "Filter",
+    "Removal",
+    "Row",
+    "SeamRow",
+    "Store",
+    "open_store",
+]
 
 _MOST_LISTED = 20  # units that a message names
 
@@ -33,8 +44,17 @@ class Removal(NamedTuple):
     tombstone: bytes
 
 
+class SeamRow(NamedTuple):
+    """A row of the table of seams: the name of the new board, the last event of the board before
+    it, and the seam (seam.py)."""
+
+    name: str
+    last: int
+    seam: bytes
+
+
 class Store(ABC):
-    """A log. Thread-safe.
+    """A log. Thread-safe. A *unit* here is a board of a unit, by its name (boards.py).
 
     Every method raises DatabaseUnusable if the log is damaged, was altered or cannot be reached,
     and DatabaseLocked if another program keeps it from being read or written for too long.
@@ -64,7 +84,8 @@ class Store(ABC):
         """Store events of `unit` in one transaction; on return they are durable.
 
         An event that is stored already with the same bytes and MAC is skipped, and so is a pruned
-        one. Raises HistoryDiffers if bytes or MAC differ, and then stores none of the events;
+        one. Raises HistoryDiffers if bytes or MAC differ, if another board has taken the place of
+        this one, or if it is a board without a seam, and then stores none of the events;
         DatabaseUnusable if the log was removed, replaced or overwritten; DiskFull.
         """
 
@@ -91,6 +112,18 @@ class Store(ABC):
 
         Raises DatabaseUnusable if the log does not have a unit, or some are pruned already.
         """
+
+    @abstractmethod
+    def keep_seam(self, row: SeamRow) -> None:
+        """Store the seam of a board that has no records yet. The same one twice is one.
+
+        Raises DatabaseUnusable if the log has another seam of it, or does not have the board before
+        it; HistoryDiffers if that has later events than the seam says.
+        """
+
+    @abstractmethod
+    def remove_seam(self, name: str) -> None:
+        """Remove the seam of a board. Raises DatabaseUnusable if it has records, or no seam."""
 
     @abstractmethod
     def change_fact(self, name: str, change: Callable[[str | None], str | None]) -> None:
@@ -123,7 +156,7 @@ class Store(ABC):
 
     @abstractmethod
     def units(self) -> list[str]:
-        """Every unit in the log, sorted."""
+        """The name of every board that has records, by unit; the boards of a unit in order."""
 
     @abstractmethod
     def last_number(self, unit: str) -> int:
@@ -216,6 +249,11 @@ class Store(ABC):
         """The receipt of `unit` that goes furthest, as `receipts` yields it; None without any."""
 
     @abstractmethod
+    def seam_rows(self) -> list[SeamRow]:
+        """The rows of the table of seams, by unit and board. A seam that is not bytes, or too large
+        to be one, is empty. None of a log that is older than version 6."""
+
+    @abstractmethod
     def fact(self, name: str) -> str | None:
         """The log's fact `name` about itself; None if it has none."""
 
@@ -265,10 +303,31 @@ class Store(ABC):
         """As `prune_all`, of one unit."""
         self.prune_all([Removal(unit, first, last, tombstone)])
 
+    def seams(self) -> list[Seam]:
+        """The seams that can be read, and that are of the board in whose row they are, by unit and
+        board; `verify` reports the others."""
+        found = [(row.name, each) for row in self.seam_rows() for each in usable([row.seam])]
+        return [each for name, each in found if each.name == name]
+
+    def seam_of(self, name: str) -> Seam | None:
+        """The seam by which a board has taken the place of the one before it; None for a first
+        board, or if it cannot be read."""
+        if boards.before(name) is None:
+            return None
+        return next((seam for seam in self.seams() if seam.name == name), None)
+
+    def boards(self, unit: str) -> list[str]:
+        """The names of the boards of a unit in order: those that have records, and the one that has
+        a seam and no records yet."""
+        names = [*self.units(), *(row.name for row in self.seam_rows())]
+        return boards.chosen(unit, names)
+
     def check_unit(self, unit: str) -> None:
-        """Raise DatabaseUnusable, which names the units in the log, unless it has this one."""
-        units = self.units()
-        if unit not in units:
+        """Raise DatabaseUnusable, which names the units in the log, unless it has this one, or a
+        board of this name."""
+        names = self.units()
+        units = boards.units_of(names)
+        if not boards.chosen(unit, names):
             listed = ", ".join(units[:_MOST_LISTED])
             more = f" and {len(units) - _MOST_LISTED} more" if len(units) > _MOST_LISTED else ""
             raise DatabaseUnusable(

@@ -18,6 +18,7 @@ _KINDS = (
     alarms.NOT_REFILLED,
     alarms.SITE_LACKS,
     alarms.NOT_SENT,
+    alarms.OTHER_SEAM,
     alarms.BAD_RECEIPT,
     alarms.HOLE,
     alarms.CHAIN,

@@ -12,6 +12,7 @@ from typing import Any
 
 from sabot.errors import ReceiptsUnusable
 from sabot.keys.signing import fingerprint
+from sabot.log import boards
 from sabot.receipts.receipt import MOST_BYTES, Receipt, ReceiptUnusable
 from sabot.text import utc_time
 from sabot_protocol.events import MAC_SIZE
@@ -41,13 +42,14 @@ class SiteCheckpoint:
         """The checkpoint as `sabot receipts --json` prints it."""
         return {
             "what": CHECKPOINT,
-            "unit": self.unit,
+            "unit": boards.unit_of(self.unit),
             "event": self.number,
             "mac": self.mac.hex(),
             "records": self.records,
             "site": self.site,
             "time": utc_time(self.unix_ms),
             "unix_ms": self.unix_ms,
+            "board_number": boards.board_of(self.unit),
         }
 
 
@@ -56,11 +58,16 @@ def receipt_as_json(data: bytes) -> dict[str, Any]:
     try:
         receipt = Receipt.parse(data)
     except ReceiptUnusable as error:
-        known: dict[str, Any] = {"unit": error.unit or None, "event": error.number or None}
+        known_unit = error.unit
+        known: dict[str, Any] = {
+            "unit": boards.unit_of(error.unit) or None,
+            "event": error.number or None,
+        }
         known |= dict.fromkeys(("mac", "records", "checked", "signer", "time"))
     else:
+        known_unit = receipt.unit
         known = {
-            "unit": receipt.unit,
+            "unit": boards.unit_of(receipt.unit),
             "event": receipt.number,
             "mac": receipt.mac.hex(),
             "records": receipt.records,
@@ -68,7 +75,8 @@ def receipt_as_json(data: bytes) -> dict[str, Any]:
             "signer": fingerprint(receipt.public_key),
             "time": utc_time(receipt.unix_ms),
         }
-    return {"what": RECEIPT, **known, "receipt": data.hex()}
+    known |= {"receipt": data.hex(), "board_number": boards.board_of(known_unit)}
+    return {"what": RECEIPT, **known}
 
 
 def read(path: Path) -> Iterator[bytes | SiteCheckpoint]:
@@ -112,12 +120,14 @@ def _read_line(path: Path, at: int, line: bytes) -> bytes | SiteCheckpoint:
         names = ("unit", "event", "mac", "records", "site", "unix_ms")
         unit, number, mac, records, site, unix_ms = (entry[name] for name in names)
         mac = bytes.fromhex(mac)
+        board = entry.get("board_number", 1)  # an older Sabot knew one
     except (ValueError, KeyError, TypeError, RecursionError):
         raise wrong from None
     texts = type(unit) is type(site) is str and len(unit) <= MAX_PAYLOAD
-    numbers = [type(each) for each in (number, records, unix_ms)] == [int] * 3
+    numbers = [type(each) for each in (number, records, unix_ms, board)] == [int] * 4
     if not (texts and numbers and len(site) <= _LONGEST_SITE and len(mac) == MAC_SIZE):
         raise wrong
-    if not (1 <= records <= number <= _LARGEST and 0 <= unix_ms <= _LARGEST):
+    right = 1 <= records <= number <= _LARGEST and 0 <= unix_ms <= _LARGEST
+    if not (right and 1 <= board <= boards.MOST_BOARDS):
         raise wrong
-    return SiteCheckpoint(unit, number, mac, records, site, unix_ms)
+    return SiteCheckpoint(boards.name_of(unit, board), number, mac, records, site, unix_ms)

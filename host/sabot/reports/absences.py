@@ -1,8 +1,11 @@
-"""When a shoe was not logged, from what its logs noted (sabot/log/presence.py)."""
+"""What the host knows of a unit, and no event says, as incidents: when its shoe was not logged,
+from what its logs noted (sabot/log/presence.py), and when its board was replaced.
+"""
 
 from collections.abc import Iterable, Iterator
 
 from sabot.log.presence import ATTACHED, SHORTEST_MS, WAITING, Span
+from sabot.log.store import Store
 from sabot.reports.incident import Incident
 
 _DETAILS = {
@@ -38,6 +41,20 @@ def absences_of(unit: str, spans: Iterable[Span]) -> list[Incident]:
                     )
                 )  # fmt: skip
     return found
+
+
+def replacement_of(store: Store, name: str) -> list[Incident]:
+    """The incident `replaced` of a board that has taken the place of another: at the time of its
+    seam, by the clock of the host. None of a first board."""
+    seam = store.seam_of(name)
+    if seam is None:
+        return []
+    return [
+        Incident(
+            name, "replaced", None, None, None, None, None, seam.unix_ms, False, None, False,
+            seam.text(),
+        )
+    ]  # fmt: skip
 
 
 def _joined(spans: Iterable[Span], state: str) -> list[_Range]:

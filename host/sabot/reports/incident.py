@@ -5,6 +5,7 @@ from datetime import tzinfo
 from typing import Any
 
 from sabot.link.events import ErrorEvent, GapEvent, JournalFaultEvent
+from sabot.log.boards import board_of, unit_of
 from sabot.reports.table_time import duration_text, iso_of, text_of, time_of_day
 from sabot.text import card_symbol
 from sabot_protocol import cards
@@ -31,6 +32,7 @@ KINDS = {
     "unknown": "an event of a later version of Sabot: update this host",
     "away": "the log ran, and the shoe was away from it",
     "not_logged": "no log of the shoe ran, between two that did",
+    "replaced": "another board took the place of the one that the unit had",
 }
 """The kinds of incidents, and what each means."""
 
@@ -155,8 +157,10 @@ class Incident:
 
     def what(self, zone: tzinfo) -> str:
         """The detail, for an absence its end, and the passes nearest to a missing card."""
-        if self.event is None and self.unix_ms is not None and not self.stands:
-            return f"until {text_of(self.unix_ms + (self.lasted_ms or 0), zone)}; {self.detail}"
+        known = self.unix_ms is not None and self.lasted_ms is not None
+        if self.event is None and known and not self.stands:
+            end_unix_ms = (self.unix_ms or 0) + (self.lasted_ms or 0)
+            return f"until {text_of(end_unix_ms, zone)}; {self.detail}"
         if self.nearest is None:
             return self.detail
         passes = "; ".join(each.text(zone) for each in self.nearest)
@@ -165,7 +169,7 @@ class Incident:
     def as_json(self, zone: tzinfo) -> dict[str, Any]:
         """The incident as `sabot incidents --json` prints it."""
         return {
-            "unit": self.unit,
+            "unit": unit_of(self.unit),
             "kind": self.kind,
             "event": self.event,
             "shoe": self.shoe,
@@ -180,6 +184,7 @@ class Incident:
             "nearest": (
                 None if self.nearest is None else [each.as_json(zone) for each in self.nearest]
             ),
+            "board_number": board_of(self.unit),
         }
 
 

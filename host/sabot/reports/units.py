@@ -16,6 +16,8 @@ from sabot.link.events import (
     UpdatedEvent,
 )
 from sabot.link.wire import WireError, parse_event
+from sabot.log import boards
+from sabot.log.seam import Seam
 from sabot.log.store import DAMAGED, Filter, Store
 from sabot.reports.table_time import iso_of
 
@@ -64,6 +66,8 @@ class UnitSummary:
     """Updates that were tried and undone."""
     damaged: int = 0
     """Records in the log that cannot be read."""
+    seam: Seam | None = None
+    """How this board has taken the place of the one before it; None for a first board."""
 
     @property
     def faults_per_10000(self) -> float | None:
@@ -75,7 +79,7 @@ class UnitSummary:
         """The unit as `sabot units --json` prints it; times in `zone`, with its offset."""
         rate = self.faults_per_10000
         return {
-            "unit": self.unit,
+            "unit": boards.unit_of(self.unit),
             "firmware": self.firmware,
             "build": self.build,
             "board": self.board,
@@ -92,6 +96,8 @@ class UnitSummary:
             "updates": self.updates,
             "updates_undone": self.undone,
             "damaged": self.damaged,
+            "board_number": boards.board_of(self.unit),
+            "seam": None if self.seam is None else self.seam.as_json(),
         }
 
 
@@ -101,7 +107,7 @@ def unit_of(name: str, store: Store, before: Iterable[Event] = ()) -> UnitSummar
 
     Most events are only counted: to read all records of a long log takes minutes.
     """
-    unit = UnitSummary(name)
+    unit = UnitSummary(name, seam=store.seam_of(name))
     for kept in before:
         _summarise(unit, kept)
     counted = store.counts(name, _COUNTED_KINDS)

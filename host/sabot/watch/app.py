@@ -15,6 +15,7 @@ from textual.widgets import DataTable, Footer, Input, Static
 
 from sabot.floor.live import Floor
 from sabot.floor.wall import NEEDS, Tile, by_need
+from sabot.log.boards import unit_of
 from sabot.reports.table_time import time_of_day
 from sabot.reports.terminal.rounds import name_text
 from sabot.text import counted, printable
@@ -131,21 +132,22 @@ class WallScreen(_Live):
         tiles = floor.tiles() if version < 0 else floor.changed(version)
         table, moved = self._table, False
         if version < 0:
-            here = {tile.table.unit for tile in tiles if self._is_wanted(tile)}
+            here = {unit_of(tile.table.unit) for tile in tiles if self._is_wanted(tile)}
             for unit in self._needs.keys() - here:
                 table.remove_row(unit)
                 del self._needs[unit]
         for tile in tiles:
             moved |= self._show(tile, now)
         if moved:
-            names = [name_text(each.table.unit).plain for each in by_need(floor.tiles(), now)]
+            units = [unit_of(each.table.unit) for each in by_need(floor.tiles(), now)]
+            names = [name_text(unit).plain for unit in units]
             order = {name: place for place, name in enumerate(names)}
             table.sort("unit", key=lambda unit: order.get(unit.plain, len(order)))
         self._show_status(now)
 
     def _show(self, tile: Tile, now_unix_ms: int) -> bool:
         """Show a tile. Return whether its place in the order may have changed."""
-        unit, table = tile.table.unit, self._table
+        unit, table = unit_of(tile.table.unit), self._table
         if not self._is_wanted(tile):
             return False
         cells = tile_text.cells(tile, now_unix_ms)

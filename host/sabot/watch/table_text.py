@@ -6,6 +6,7 @@ from itertools import zip_longest
 from rich.text import Text
 
 from sabot.floor.wall import Tile
+from sabot.log.boards import unit_of
 from sabot.log.rounds import Dealt, Round
 from sabot.reports.derived_roads import big_eye_boy, cockroach_pig, small_road
 from sabot.reports.roads import outcomes_of
@@ -24,7 +25,7 @@ def heading(tile: Tile, now_unix_ms: int) -> Text:
     table = tile.table
     text = plain(table.name or "no table name").append("   ")
     text.stylize("bold")
-    text.append_text(plain(f"{table.unit}   {table.game}   "))
+    text.append_text(plain(f"{unit_of(table.unit)}   {table.game}   "))
     text.append_text(tile_text.state_text(tile)).append("\n")
     facts = [
         f"shoe {table.shoe}, round {table.round}" if table.shoe else "no shoe of cards yet",

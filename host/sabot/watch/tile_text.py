@@ -3,6 +3,7 @@
 from rich.text import Text
 
 from sabot.floor.wall import Tile
+from sabot.log.boards import board_of, unit_of
 from sabot.reports.incident import spaced
 from sabot.reports.table_time import duration_text
 from sabot.reports.terminal.roads import letters_text
@@ -21,7 +22,7 @@ def cells(tile: Tile, now_unix_ms: int) -> list[Text]:
     table = tile.table
     return [
         name_text(table.name),
-        name_text(table.unit),
+        name_text(unit_of(table.unit)),
         name_text(table.game),
         state_text(tile),
         Text(str(table.shoe or "")),
@@ -45,7 +46,9 @@ def notes(tile: Tile, now_unix_ms: int) -> list[str]:
     """What else there is to know: no log, alerts, void rounds, cut card, lid, switches."""
     table = tile.table
     silent_ms = tile.silent_ms(now_unix_ms)
-    found = [f"no log for {duration_text(silent_ms)}"] if silent_ms else []
+    board = board_of(table.unit)
+    found = [f"board {board}"] * (board > 1)
+    found += [f"no log for {duration_text(silent_ms)}"] if silent_ms else []
     alerts = len(tile.open_alerts)
     found += [counted(alerts, "open alert")] * bool(alerts)
     void = sum(dealt.void is not None for dealt in table.rounds)

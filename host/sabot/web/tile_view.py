@@ -8,6 +8,7 @@ from markupsafe import Markup
 from sabot.blackjack.hands import total_of
 from sabot.floor.table import Table
 from sabot.floor.wall import NEEDS, Tile
+from sabot.log.boards import unit_of
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
@@ -78,8 +79,8 @@ def view_of(tile: Tile, now_unix_ms: int) -> TileView:
         shows = shows if shows == table.family else ""  # each round begins as one of baccarat
     rounds = [each for each in table.rounds if isinstance(each, Round)]
     return TileView(
-        unit=table.unit,
-        name=table.name or table.unit,
+        unit=unit_of(table.unit),
+        name=table.name or unit_of(table.unit),
         game=table.game,
         event=table.last_event,
         rank=NEEDS.index(need),

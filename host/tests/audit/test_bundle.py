@@ -541,7 +541,7 @@ def test_every_cut_off_or_inserted_byte_is_found(setup: BundleSetup, rng: random
 
 def test_the_error_says_why_a_file_is_not_a_bundle(setup: BundleSetup) -> None:
     data = _small(setup)
-    newer = signing.seal(_OPERATOR, {"format": "sabot-bundle", "version": 3, "anything": 1})
+    newer = signing.seal(_OPERATOR, {"format": "sabot-bundle", "version": 4, "anything": 1})
     odd = signing.seal(_OPERATOR, {"format": "sabot-bundle", "version": 1, "anything": 1})
     other = signing.seal(_OPERATOR, {"format": "sabot-tombstone", "version": 1})
     half = bytearray(data)
@@ -556,7 +556,7 @@ def test_the_error_says_why_a_file_is_not_a_bundle(setup: BundleSetup) -> None:
         (data[:-1], "damaged or cut off"),
         (data + b"\0", "damaged or cut off"),
         (bytes(half), "damaged"),
-        (newer, "of version 3, this sabot reads 1 and 2; update sabot"),
+        (newer, "of version 4, this sabot reads 1 to 3; update sabot"),
         (odd, "its fields are not those of a bundle"),
         (b"\0" * (bundle_file.MAX_SIZE + 1), "over 16,777,216 bytes"),
     ):

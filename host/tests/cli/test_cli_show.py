@@ -71,6 +71,7 @@ def test_events_are_printed_as_json_with_card_names_and_hex_bytes(sabot: Any, fo
         event = parsed(row.data)
         assert list(each) == [
             "unit", "table", "event", "kind", "boot", "t_ms", "time", "shoe", "round", "fields",
+            "board_number",
         ]  # fmt: skip
         assert (each["unit"], each["event"], each["kind"]) == (row.unit, event.number, event.kind)
         assert (each["boot"], each["t_ms"], each["shoe"], each["round"]) == (

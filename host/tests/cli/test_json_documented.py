@@ -154,6 +154,20 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
         yield "tables", _run("tables", "--db", db, "--json")
     for db in ("log", "chained", "timeless"):
         yield "incidents", _run("incidents", "--db", db, "--json")
+    with open_store(Path("log")) as store:
+        last = store.last_number("U1")
+    another = FirmwareLog(bytes(32))
+    replaced = ("replaced", "U1", "--db", "log", "--json")
+    for _ in range(2):
+        given = ("--chain", another.chain.id.hex(), "--key", "operator.pem", "--by", "ada")
+        yield "replaced", _run(*replaced, *given)
+        yield "replaced", _run(*replaced, "--undo")
+    _run(*replaced, *given)
+    with new_log(house / "log") as store:
+        assert store.last_number("U1") == last
+        store.append("U1~2", stored(another.load().draw("AS", "2C", "9S", "KC").records))
+    yield "units", _run("units", "--db", "log", "--json")
+    yield "incidents", _run("incidents", "--db", "log", "--json")
     yield "checkpoints", _run("checkpoints", "--db", "chained", "--json")
     _keep_receipts(house / "chained")
     yield "receipts", _run("receipts", "--db", "chained", "--json")

@@ -17,7 +17,7 @@ T0 = 1_795_000_000_000
 
 def rounds_in(log: FirmwareLog) -> list[dict[str, Any]]:
     """The rounds of a log as JSON, without unit, shoe, times and event numbers."""
-    left_out = {"unit", "shoe", "started", "ended", "first_event", "last_event"}
+    left_out = {"unit", "board_number", "shoe", "started", "ended", "first_event", "last_event"}
     rounds = [each.as_json() for each in rounds_of("U1", [parsed(data) for data in log.records])]
     return [
         {name: value for name, value in each.items() if name not in left_out} for each in rounds
@@ -91,7 +91,7 @@ def test_a_round_has_its_event_numbers_and_times() -> None:
         "player_total": 7, "banker_total": 0,
         "winner": "player", "natural": False, "hits": ["player_pair", "panda_8"], "void": None,
         "ghost_hand": None, "not_understood": None, "sealed": 0,
-        "first_event": 30, "last_event": 33,
+        "first_event": 30, "last_event": 33, "board_number": 1,
     }  # fmt: skip
     assert json.loads(json.dumps(ended.as_json())) == ended.as_json()
 

@@ -76,6 +76,7 @@ def test_an_incident_says_where_to_look() -> None:
         "unit": "U1", "kind": "by_hand", "event": 3, "shoe": 3, "round": 12,
         "time": "2026-11-18T12:06:43.000+01:00", "reckoned": False, "boot": 1, "t_ms": 3000,
         "lasted_ms": None, "stands": False, "detail": "7♥ as player 1", "nearest": None,
+        "board_number": 1,
     }  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def test_json_and_csv_have_the_same_values(sabot: Any) -> None:
         "unit": "U1", "table": "", "kind": "lid", "event": 3, "shoe": 1, "round": 1,
         "time": "2026-11-18T12:08:10.000+01:00", "reckoned": False, "boot": 1, "t_ms": 90_000,
         "lasted_ms": 5000, "stands": False, "detail": "lid open with a shoe of cards in play",
-        "nearest": None,
+        "nearest": None, "board_number": 1,
     }  # fmt: skip
     for each, row in zip(objects, rows, strict=True):
         for name in ("reckoned", "stands"):
@@ -158,7 +158,7 @@ def test_absences_come_after_the_other_incidents_in_every_form(sabot: Any, absen
     assert away == {
         "unit": "U1", "table": "", "kind": "away", "event": None, "shoe": None, "round": None,
         "time": "2026-11-18T12:07:40.000+01:00", "reckoned": False, "boot": None, "t_ms": None,
-        "lasted_ms": 90_000, "stands": False, "nearest": None,
+        "lasted_ms": 90_000, "stands": False, "nearest": None, "board_number": 1,
         "detail": "the log ran, and had no session with the shoe",
     }  # fmt: skip
     assert not_logged["time"] == "2026-11-18T13:06:40.000+01:00"

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
+from sabot.log import boards
+
 ReportFinding = Callable[[int, str, str], None]
 """Takes a finding: event number, kind, detail."""
 
@@ -26,6 +28,10 @@ class Finding:
     no key), `checkpoint` (one in the log is wrong), `tombstone` (one was changed or does not
     fit, or removed what may not be removed), `operator` (a tombstone signed by another key than the
     named operator's, or no operator was named).
+
+    About a board that has taken the place of another, also `operator`: `seam` (its seam is missing,
+    was changed, is of another board, or does not fit its records; or the board before it does not
+    end where the seam says).
 
     About receipts of a centre, with `--receipts`: `centre_lacks` and `site_lacks` (events that were
     receipted, or that a site said it had, and are not in the log of that side), `receipt_differs`
@@ -60,7 +66,7 @@ class Finding:
 
     def as_json(self) -> dict[str, object]:
         """The finding as `sabot verify --json` prints it."""
-        return asdict(self)
+        return asdict(self) | boards.fields(self.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,7 @@ class Note:
 
     Kinds: `removed` (records that a tombstone replaces), `clock` (a host set the clock back by more
     than two minutes or ahead by more than a year, or did not set it before rounds were dealt),
+    `seam` (which board has taken the place of which),
     `no_desk` (the keys have one of a desk, which the log does not have: it was removed, or is that
     of another log), `unread` (what the desk keeps secret may not be read by this role, and was not
     checked),
@@ -86,7 +93,7 @@ class Note:
 
     def as_json(self) -> dict[str, object]:
         """The note as `sabot verify --json` prints it."""
-        return asdict(self)
+        return asdict(self) | boards.fields(self.unit)
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.view import console, print_json, problems, verdict
+from sabot.log import boards
 from sabot.log.place import Address, place_of
 from sabot.log.postgres import administration, migrations, status
 from sabot.log.postgres.status import AlarmRow, Status, UnitStatus
@@ -217,13 +218,14 @@ def _as_json(found: Status) -> dict[str, Any]:
         "altered": found.altered,
         "units": [
             {
-                "unit": each.unit,
+                "unit": boards.unit_of(each.unit),
                 "site": each.site or None,
                 "events": each.records,
                 "newest": each.newest,
                 "received_unix_ms": each.received_unix_ms,
                 "receipted": each.receipted or None,
                 "signed_unix_ms": _signed_unix_ms(each),
+                "board_number": boards.board_of(each.unit),
             }
             for each in found.units
         ]
@@ -236,6 +238,7 @@ def _as_json(found: Status) -> dict[str, Any]:
                 "received_unix_ms": None,
                 "receipted": None,
                 "signed_unix_ms": None,
+                "board_number": 1,
             }
             for unit, role in found.waiting
         ],
@@ -244,7 +247,7 @@ def _as_json(found: Status) -> dict[str, Any]:
 
 def _alarm_json(each: AlarmRow) -> dict[str, Any]:
     return {
-        "unit": each.unit,
+        "unit": boards.unit_of(each.unit),
         "event": each.number,
         "alarm": each.kind,
         "detail": each.detail,
@@ -252,4 +255,5 @@ def _alarm_json(each: AlarmRow) -> dict[str, Any]:
         "raised_unix_ms": each.unix_ms,
         "record": None if each.record is None else each.record.hex(),
         "mac": None if each.mac is None else each.mac.hex(),
+        "board_number": boards.board_of(each.unit),
     }

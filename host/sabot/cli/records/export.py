@@ -13,8 +13,9 @@ from sabot.cli.key_files import default_keys, for_unit, load_private_key
 from sabot.cli.view import console, print_json, problems
 from sabot.errors import BundleUnusable
 from sabot.keys import signing
+from sabot.log import boards
 from sabot.log.reveal import ShownGames
-from sabot.log.store import open_store
+from sabot.log.store import Filter, Store, open_store
 from sabot.reports.report import ReportInput, is_report, render
 from sabot.reports.terminal.rounds import plain
 from sabot.text import counted
@@ -22,6 +23,18 @@ from sabot.text import counted
 OperatorKey = Annotated[
     Path, typer.Option("--key", metavar="NAME.pem", help="The operator's private key.")
 ]
+
+
+def _board_of(store: Store, unit: str, shoe: int) -> str:
+    """The board of a unit that has this shoe of cards; its newest one if none has."""
+    names = options.units_of(store, unit)
+    having = [name for name in names if any(store.rows(Filter(unit=name, shoe=shoe)))]
+    if len(having) > 1:
+        listed = ", ".join(f"{unit}~{boards.board_of(name)}" for name in having)
+        raise typer.BadParameter(
+            f"several boards of {unit} have a shoe of cards {shoe}; name one with --unit: {listed}"
+        )
+    return having[0] if having else names[-1]
 
 
 def export(
@@ -68,7 +81,7 @@ def export(
         raise typer.BadParameter("--phh needs the betting: --phh FILE --hand HAND.json")
     time_zone = options.zone_of(zone)
     with open_store(db) as store:
-        store.check_unit(unit)
+        unit = _board_of(store, unit, shoe)
     private = load_private_key(key)
     known = for_unit(default_keys(keys), unit, keys)
     now_unix_ms = time.time_ns() // 1_000_000
@@ -117,7 +130,7 @@ def export(
         print_json(
             {
                 "bundle": str(out),
-                "unit": unit,
+                "unit": boards.unit_of(unit),
                 "shoe": shoe,
                 "events": len(excerpt.records),
                 "bytes": size,
@@ -126,6 +139,7 @@ def export(
                 "signer": signer,
                 "report": None if html is None else str(html),
                 "phh": None if phh is None else str(phh),
+                "board_number": boards.board_of(unit),
             }
         )
         return

@@ -12,7 +12,7 @@ from sabot.cli import options
 from sabot.cli.view import Output, console, events_progress, print_objects, problems
 from sabot.log.store import Store, open_store
 from sabot.reports import table_time
-from sabot.reports.absences import absences_of
+from sabot.reports.absences import absences_of, replacement_of
 from sabot.reports.incident import KINDS, Incident, Limits
 from sabot.reports.incident_search import Wanted
 from sabot.reports.incident_spans import search_file
@@ -62,7 +62,7 @@ def incidents(
         found = [
             each
             for name in units
-            for each in (*in_log[name], *_absences(store, name, wanted))
+            for each in (*in_log[name], *_of_host(store, name, wanted))
             if not kind or each.kind in kind
         ]
     if how is not Output.TABLE:
@@ -87,11 +87,13 @@ incidents.__doc__ = (
 )
 
 
-def _absences(store: Store, unit: str, wanted: Wanted) -> list[Incident]:
-    """When the unit was not logged. With a shoe of cards none: no event says in which it was."""
+def _of_host(store: Store, unit: str, wanted: Wanted) -> list[Incident]:
+    """When the unit was not logged, and when its board was replaced. With a shoe of cards none: no
+    event says in which it was."""
     if wanted.shoe is not None:
         return []
-    return [each for each in absences_of(unit, store.presence(unit)) if wanted.has(each)]
+    of_host = [*absences_of(unit, store.presence(unit)), *replacement_of(store, unit)]
+    return [each for each in of_host if wanted.has(each)]
 
 
 def _table_of(each: Incident, tables: Mapping[str, Tables]) -> str:
@@ -101,7 +103,7 @@ def _table_of(each: Incident, tables: Mapping[str, Tables]) -> str:
 
 
 def _as_json(each: Incident, tables: Mapping[str, Tables], zone: tzinfo) -> dict[str, Any]:
-    return {"unit": each.unit, "table": _table_of(each, tables)} | each.as_json(zone)
+    return {"unit": "", "table": _table_of(each, tables)} | each.as_json(zone)
 
 
 def _table(found: Iterable[Incident], tables: Mapping[str, Tables], zone: tzinfo) -> Table:

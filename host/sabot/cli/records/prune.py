@@ -16,6 +16,7 @@ from sabot.cli.records.export import OperatorKey
 from sabot.cli.view import console, print_json, problems, verdict
 from sabot.errors import KeptByLaw
 from sabot.keys.signing import fingerprint
+from sabot.log import boards
 from sabot.log.store import open_store
 from sabot.reports.terminal.rounds import name_text, plain
 from sabot.text import counted, local_time
@@ -114,13 +115,14 @@ def retention(
         history = [{"days": each.days, "set_unix_ms": each.set_unix_ms} for each in minimums]
         stones = [
             {
-                "unit": each.unit,
+                "unit": boards.unit_of(each.unit),
                 "first_event": each.first,
                 "last_event": each.last,
                 "shoes": [shoe.shoe for shoe in each.shoes],
                 "removed_unix_ms": each.removed_unix_ms,
                 "keep_days": each.keep_days,
                 "signer": fingerprint(each.public_key),
+                "board_number": boards.board_of(each.unit),
             }
             for each in removed
         ]
@@ -194,7 +196,7 @@ def _line(planned: PrunePlan, dry_run: bool) -> str:
 def _line_json(planned: PrunePlan, dry_run: bool) -> dict[str, Any]:
     going, stays = planned.going, planned.stays
     return {
-        "unit": planned.unit,
+        "unit": boards.unit_of(planned.unit),
         "removed": bool(going) and not dry_run,
         "shoes": [stretch.shoe for stretch in going],
         "first_event": planned.first if going else None,
@@ -203,6 +205,7 @@ def _line_json(planned: PrunePlan, dry_run: bool) -> dict[str, Any]:
         "macs_checked": planned.macs_checked if going else None,
         "stays": None if stays is None else stays.shoe,
         "why": None if stays is None else planned.why,
+        "board_number": boards.board_of(planned.unit),
     }
 
 

@@ -246,7 +246,7 @@ def _event_cells(
 
 
 def _event_json(each: LogEvent, tables: dict[str, Tables], zone: tzinfo | None) -> dict[str, Any]:
-    fields = {"unit": each.unit, "table": tables[each.unit].at(each.number)} | each.as_json()
+    fields = {"unit": "", "table": tables[each.unit].at(each.number)} | each.as_json()
     if zone is not None:
         fields["time"] = iso_of(each.unix_ms, zone)
     return fields

@@ -7,6 +7,7 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.view import Output, console, print_objects, problems
 from sabot.floor.wall import Tile, by_need, tile_of
+from sabot.log import boards
 from sabot.log.store import open_store
 from sabot.reports.terminal.rounds import plain
 from sabot.watch import tile_text
@@ -26,7 +27,9 @@ def tables(
     """
     how = options.output_of(as_json, as_csv)
     with open_store(db) as store, problems.status(plain(f"looking through {db}")):
-        found = [tile_of(store, name) for name in options.units_named(store, unit)]
+        found = [
+            tile_of(store, name) for name in boards.newest_of(options.units_named(store, unit))
+        ]
     now_unix_ms = time.time_ns() // 1_000_000
     tiles = [
         tile for tile in by_need(found, now_unix_ms) if table is None or tile.table.name == table

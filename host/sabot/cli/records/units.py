@@ -25,6 +25,9 @@ def units(
     """List every unit in a log: its firmware, when it was last seen, how long it has run, how many
     cards it read and could not read, when it was calibrated, and its updates.
 
+    A unit whose board was replaced has a line for each board; who replaced it, when and with which
+    key comes below.
+
     If more than 2 cards in 10,000 were not read, check the sensors: `sabot health`.
     """
     how = options.output_of(as_json, as_csv)
@@ -38,6 +41,9 @@ def units(
         print_objects((each.as_json(where) for each in found), how)
     elif found:
         console.print(_table(found, where))
+        for each in found:
+            if each.seam is not None:
+                console.print(plain(f"{each.seam.unit}: {each.seam.text()}"), soft_wrap=True)
     else:
         console.print(f"{db}: no units", soft_wrap=True)
     damaged = sum(each.damaged for each in found)

@@ -12,6 +12,7 @@ from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.several import Every, Reading, Shoes, shoes_of
 from sabot.cli.view import console, print_json, problems
 from sabot.errors import FINDINGS
+from sabot.log import boards
 from sabot.log.place import Place
 from sabot.log.store import open_store
 from sabot.release import build as releases
@@ -63,7 +64,8 @@ def _expected(
         expected = doctors.Expectations(version, build_of(built.files))
     if db is not None:
         with open_store(db) as store:
-            rate = unit_of(answers.unit, store).faults_per_10000
+            newest = (boards.chosen(answers.unit, store.units()) or [answers.unit])[-1]
+            rate = unit_of(newest, store).faults_per_10000
         expected = doctors.Expectations(expected.version, expected.build, rate)
     return expected
 

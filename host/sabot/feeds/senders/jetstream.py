@@ -18,6 +18,7 @@ from sabot.feeds.message import CONTENT_TYPE, Message
 from sabot.feeds.naming import token
 from sabot.feeds.senders.sending import CANCELLED, DELIVERED, Outcome, Result, outcomes_of
 from sabot.feeds.senders.transport import tls_of, why_not_reached
+from sabot.log.boards import unit_of
 
 _WIDTH = 64
 _WITHIN_S = 10.0
@@ -62,7 +63,7 @@ class JetStreamSender:
 
     def subject(self, message: Message) -> str:
         """Where a message is published."""
-        return f"{self._feed.prefix}.{message.what}.{token(message.unit)}"
+        return f"{self._feed.prefix}.{message.what}.{token(unit_of(message.unit))}"
 
     def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
         self._running = running = asyncio.run_coroutine_threadsafe(work, self._loop)

@@ -19,6 +19,7 @@ from sabot.feeds.message import CONTENT_TYPE, Message
 from sabot.feeds.naming import token
 from sabot.feeds.senders.sending import CANCELLED, DELIVERED, Outcome, Result
 from sabot.feeds.senders.transport import tls_of, why_not_reached
+from sabot.log.boards import unit_of
 
 _WIDTH = 16
 _WITHIN_S = 10.0
@@ -78,7 +79,7 @@ class MqttSender:
 
     def topic(self, message: Message) -> str:
         """Where a message is published."""
-        return f"{self._feed.prefix}/{message.what}/{token(message.unit)}"
+        return f"{self._feed.prefix}/{message.what}/{token(unit_of(message.unit))}"
 
     def _connected(self, until_s: float) -> Client:
         if self._client is not None and not self._lost:

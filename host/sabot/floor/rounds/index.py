@@ -22,6 +22,7 @@ from sabot.floor.rounds.index_tables import FoundIncident, FoundRound, IndexTabl
 from sabot.floor.rounds.index_units import IndexedUnit, UnitState, join_spans, read_unit
 from sabot.floor.rounds.indexed_round import IndexedRound
 from sabot.floor.rounds.search import Query
+from sabot.log import boards
 from sabot.log.place import Place
 from sabot.log.reveal import hidden_round
 from sabot.log.store import Store, open_store
@@ -102,8 +103,10 @@ class RoundIndex:
         return None if known is None else known.tables
 
     def units(self) -> list[str]:
-        """All units that are in the index, sorted."""
-        return sorted([*self._units])
+        """All units that are in the index, and each board that has taken another's place by its own
+        name, in order."""
+        names = [*self._units]
+        return boards.in_order([*boards.units_of(names), *names])
 
     def rounds(self, query: Query, most: int, skip: int = 0) -> tuple[list[FoundRound], int]:
         """The rounds that fit, the newest first: at most `most`, after the first `skip`; and how

@@ -201,8 +201,11 @@ def _place(query: Query, name: str) -> tuple[list[str], list[object]]:
     """Conditions that rounds and incidents share."""
     conditions, values = ["1"], list[object]()
     if query.unit is not None:
-        conditions.append(f"{name}.unit = (SELECT id FROM units WHERE unit = ?)")
-        values.append(query.unit)
+        # All boards of a unit, or one: no id of a unit has a "~".
+        conditions.append(
+            f"{name}.unit IN (SELECT id FROM units WHERE unit = ? OR substr(unit, 1, ?) = ?)"
+        )
+        values += [query.unit, len(query.unit) + 1, f"{query.unit}~"]
     for column, wanted in (("place", query.table), ("shoe", query.shoe), ("round", query.round)):
         if wanted is not None:
             conditions.append(f"{name}.{column} = ?")

@@ -14,6 +14,7 @@ from sabot.link.events import (
     SealedCardEvent,
     UnsealedEvent,
 )
+from sabot.log.boards import board_of, unit_of
 from sabot.log.families.cards import Card
 from sabot.text import utc_moment, utc_time
 from sabot_protocol import cards
@@ -110,7 +111,7 @@ class Hand:
     def as_json(self) -> dict[str, Any]:
         """The hand as `sabot rounds --json` prints it."""
         return {
-            "unit": self.unit,
+            "unit": unit_of(self.unit),
             "shoe": self.shoe,
             "round": self.round,
             "started": utc_time(self.started_unix_ms),
@@ -128,6 +129,7 @@ class Hand:
             "not_understood": self.not_understood,
             "first_event": self.first_event,
             "last_event": self.last_event,
+            "board_number": board_of(self.unit),
         }
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _WHOLE = {
     "games": "sha256, document",
+    "seams": "unit, last, seam",
     "presence": "unit, state, begin_unix_ms, end_unix_ms",
     "desk": "number, record, mac",
     "desk_key": "number, secret",

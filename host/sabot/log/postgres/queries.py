@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import Any
 
+from sabot.log import boards
 from sabot.log.found import (
     LARGEST,
     Filter,
@@ -33,8 +34,9 @@ Days = tuple[date, date]
 
 
 def units(connection: PostgresConnection) -> dict[str, int]:
-    """The id of every unit by its name, sorted by name."""
-    return dict(connection.execute("SELECT unit, id FROM units ORDER BY unit"))
+    """The id of every unit by its name, by unit and board."""
+    found = dict(connection.execute("SELECT unit, id FROM units"))
+    return {unit: found[unit] for unit in boards.in_order(found)}
 
 
 def unit_id(connection: PostgresConnection, unit: str) -> int | None:

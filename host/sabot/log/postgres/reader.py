@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from sabot.log import boards
 from sabot.log.found import Filter, RawRecord, Row
 from sabot.log.place import Address
 from sabot.log.postgres import catalog, lookup, queries, soundness
 from sabot.log.postgres.follow import PostgresFollower
 from sabot.log.postgres.sessions import PostgresConnection, Sessions
 from sabot.log.presence import Span
-from sabot.log.store import Store
+from sabot.log.seam import MOST_BYTES
+from sabot.log.store import SeamRow, Store
 
 _LARGEST_TOMBSTONE = 1 << 24  # bytes, as a log in a file may have
 
@@ -149,6 +151,14 @@ class PostgresReader(Store):
                 query, (self._unit(connection, unit),)
             ).fetchone()
         return found
+
+    def seam_rows(self) -> list[SeamRow]:
+        query = (
+            "SELECT unit, last, CASE WHEN octet_length(seam) <= ? THEN seam ELSE '' END FROM seams"
+        )
+        with self.reading() as connection:
+            rows = {row[0]: SeamRow(*row) for row in connection.execute(query, (MOST_BYTES,))}
+        return [rows[name] for name in boards.in_order(rows)]
 
     def fact(self, name: str) -> str | None:
         with self.reading() as connection:

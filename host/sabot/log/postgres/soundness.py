@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 
 from sabot.errors import DatabaseUnusable
+from sabot.log import boards
 from sabot.log.place import Address
 from sabot.log.postgres import catalog, queries
 from sabot.log.postgres.sessions import PostgresConnection
@@ -49,6 +50,10 @@ def faults(
     for sha256, document in connection.execute(query):
         if hashlib.sha256(document).digest() != sha256:
             yield "a game document does not fit its SHA-256"
+    names = set(queries.units(connection))
+    for (name,) in connection.execute("SELECT unit FROM seams ORDER BY unit").fetchall():
+        if boards.before(name) not in names:
+            yield f"seams has one of {printable(name)}, and the log has no board before it"
     units = set(queries.units(connection).values())
     for table in _OF_A_UNIT:
         for (unit,) in connection.execute(f"SELECT DISTINCT unit FROM {table} ORDER BY unit"):

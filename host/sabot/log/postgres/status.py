@@ -114,7 +114,8 @@ def _units(connection: PostgresConnection) -> Iterator[UnitStatus]:
     query = (
         "SELECT u.unit, u.newest, r.received_unix_ms, u.records, coalesce(s.role::text, ''),"
         " coalesce(c.number, 0), c.receipt FROM units AS u"
-        " LEFT JOIN sites AS s ON s.unit = u.unit"
+        " LEFT JOIN LATERAL (SELECT role FROM sites WHERE unit IN (u.unit,"
+        " split_part(u.unit, '~', 1)) ORDER BY length(unit) DESC LIMIT 1) AS s ON true"
         " LEFT JOIN LATERAL (SELECT number, receipt FROM receipts WHERE unit = u.id"
         " ORDER BY number DESC LIMIT 1) AS c ON true"
         " LEFT JOIN LATERAL (SELECT day FROM days WHERE unit = u.id ORDER BY last DESC LIMIT 1)"

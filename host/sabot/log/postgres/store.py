@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 from sabot.errors import DatabaseUnusable, NoDatabaseServer
 from sabot.link.session import Record
 from sabot.log.found import LARGEST, Row
@@ -23,7 +25,7 @@ from sabot.log.postgres.reader import PostgresReader
 from sabot.log.postgres.sessions import PostgresConnection
 from sabot.log.postgres.taking import Head, OtherBytes
 from sabot.log.presence import Span
-from sabot.log.store import Removal
+from sabot.log.store import Removal, SeamRow
 
 _WRITERS = 8  # sessions in which events are appended, however many shoes there are
 
@@ -123,6 +125,23 @@ class PostgresStore(PostgresReader):
                     "INSERT INTO receipts VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                     (unit_id, number, receipt),
                 )
+
+    def keep_seam(self, row: SeamRow) -> None:
+        query = "SELECT keep_seam(?, ?, ?)"
+        self._of_seams(row.name, query, row)
+
+    def remove_seam(self, name: str) -> None:
+        if not self._of_seams(name, "SELECT remove_seam(?)", (name,)):
+            raise DatabaseUnusable(f"{self.place}: has no seam of {name}")
+
+    def _of_seams(self, name: str, query: str, parameters: Sequence[Any]) -> Any:
+        """Call a function of the seam of a board."""
+        with self._sessions.session() as session:
+            try:
+                found = PostgresConnection(session).execute(query, parameters).fetchone()
+            except psycopg.Error as error:
+                raise taking.seam_refused(self._address, name, error) from None
+        return None if found is None else found[0]
 
     def prune_all(self, removals: Sequence[Removal]) -> None:
         with self.writing() as connection:

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import psycopg
 
 from sabot.errors import DatabaseUnusable, HistoryDiffers, NotThisSites, SabotError
+from sabot.log import boards
 from sabot.log.found import Row
 from sabot.log.place import Address
 from sabot.log.postgres.arrays import bigints, byteas, texts
+from sabot.log.seam import another_seam, goes_on, has_records, no_seam, seam_too_early
 
 MOST = 20_000
 """Records in one batch."""
@@ -19,6 +21,8 @@ _TAKE = b"SELECT * FROM sabot.take($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 _WRONG, _NOT_YOURS, _OTHER_BYTES, _ENDS_BEFORE, _DAMAGED = (
     "SB400", "SB403", "SB409", "SB412", "SB422",
 )  # fmt: skip
+NO_SEAM, REPLACED = "SB410", "SB411"
+"""Of a board without a seam; and of one whose place another has taken."""
 
 
 class Head(NamedTuple):
@@ -89,6 +93,22 @@ def take(
     return Head(*cursor.fetchone() or ())
 
 
+def seam_refused(place: Address, name: str, error: psycopg.Error) -> BaseException:
+    """Return why the log did not keep or remove the seam of a board."""
+    code, detail = error.sqlstate, error.diag.message_detail or "0"
+    old = boards.before(name)
+    if code == _OTHER_BYTES:
+        said = error.diag.message_primary or ""
+        if said.startswith("another seam"):
+            return DatabaseUnusable(another_seam(place, name))
+        return DatabaseUnusable(has_records(place, name))
+    if code == REPLACED and old is not None:
+        return HistoryDiffers(seam_too_early(place, old, int(detail)))
+    if code == _WRONG:
+        return DatabaseUnusable(f"{place}: has no unit {old}; `sabot units` lists them")
+    return _refused(place, name, error)
+
+
 def _refused(place: Address, unit: str, error: psycopg.Error) -> BaseException:
     code, detail = error.sqlstate, error.diag.message_detail or "0"
     if code == _NOT_YOURS:
@@ -104,6 +124,10 @@ def _refused(place: Address, unit: str, error: psycopg.Error) -> BaseException:
         return EndsBefore(f"{place}: ends with event {detail} of {unit}", int(detail))
     if code == _DAMAGED:
         return DamagedOnTheWay(f"{place}: got other events of {unit} than were sent")
+    if code == NO_SEAM:
+        return HistoryDiffers(no_seam(place, unit))
+    if code == REPLACED:
+        return HistoryDiffers(goes_on(unit, int(detail)))
     if code == _WRONG:
         return DatabaseUnusable(f"{place}: refused events of {unit}: {error.diag.message_primary}")
     return error

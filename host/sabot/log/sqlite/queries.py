@@ -5,6 +5,7 @@ from itertools import chain
 from pathlib import Path
 
 from sabot.errors import WHEN_DAMAGED, DatabaseUnusable
+from sabot.log import boards
 from sabot.log.found import LARGEST, kinds_in_columns
 from sabot.log.sqlite.derived import underived
 from sabot.log.sqlite.log_file import LogConnection
@@ -27,7 +28,7 @@ def fact(connection: LogConnection, name: str) -> str | None:
 
 
 def units(path: Path, connection: LogConnection) -> dict[str, int]:
-    """The id of every unit by its name, sorted by name.
+    """The id of every unit by its name, by unit and board.
 
     Raises DatabaseUnusable if a name is not text or too long, or if two units have the same one: a
     unit would then show the records of another one.
@@ -44,7 +45,7 @@ def units(path: Path, connection: LogConnection) -> dict[str, int]:
     elif len(found) < len(rows):
         wrong = f"{counted(len(rows) - len(found), 'unit')} with the name of another one"
     else:
-        return dict(sorted(found.items()))
+        return {unit: found[unit] for unit in boards.in_order(found)}
     raise DatabaseUnusable(f"{path}: {wrong}; {WHEN_DAMAGED}")
 
 
@@ -56,6 +57,12 @@ def unit_id(path: Path, connection: LogConnection, unit: str) -> int | None:
     if len(ids) > 1:
         units(path, connection)  # raises
     return ids[0] if ids else None
+
+
+def unit_id_of(connection: LogConnection, unit: str) -> int | None:
+    """The id of a unit, in a transaction of a file whose names were checked."""
+    found = connection.execute("SELECT id FROM units WHERE unit = ?", (unit,)).fetchone()
+    return None if found is None else found[0]
 
 
 def newest(connection: LogConnection, unit_id: int) -> int:

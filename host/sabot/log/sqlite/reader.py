@@ -10,7 +10,15 @@ from typing import Any
 from sabot.errors import DatabaseUnusable
 from sabot.log.found import Filter, RawRecord, Row
 from sabot.log.presence import Span
-from sabot.log.sqlite import lookup, presence_table, queries, receipts_table, schema, soundness
+from sabot.log.sqlite import (
+    lookup,
+    presence_table,
+    queries,
+    receipts_table,
+    schema,
+    seams_table,
+    soundness,
+)
 from sabot.log.sqlite.derived import RECORD_AND_MAC, derived_rows, underived_rows
 from sabot.log.sqlite.follow import SqliteFollower
 from sabot.log.sqlite.log_file import (
@@ -21,7 +29,7 @@ from sabot.log.sqlite.log_file import (
     snapshot,
     user_error,
 )
-from sabot.log.store import Store
+from sabot.log.store import SeamRow, Store
 from sabot_protocol.games import MAX_DOCUMENT
 
 _LARGEST_TOMBSTONE = 1 << 24  # bytes; a shoe of cards takes about ten
@@ -162,6 +170,10 @@ class SqliteReader(Store):
             if not connection.has_table("receipts"):
                 return None
             return receipts_table.last(connection, self._unit(connection, unit))
+
+    def seam_rows(self) -> list[SeamRow]:
+        with self.reading(lists=False) as connection:
+            return seams_table.read(connection) if connection.has_table("seams") else []
 
     def copy(self, to: Path) -> int:
         try:

@@ -15,10 +15,10 @@ from sabot.errors import WHEN_DAMAGED, DatabaseUnusable
 from sabot.log.sqlite.log_file import FORMAT, LogConnection
 from sabot.text import printable
 
-VERSION = 5
+VERSION = 6
 """The value of `version` in the table `about` of a log that this sabot writes."""
 
-_READ = (2, 3, 4, VERSION)
+_READ = (2, 3, 4, 5, VERSION)
 """The versions that are read. A log of an older one is converted when it is opened for logging."""
 
 _BEFORE_GAMES = "before_games"
@@ -68,7 +68,13 @@ _ADDED_IN_5 = (
     "CREATE TABLE receipts (unit INTEGER NOT NULL, number INTEGER NOT NULL, receipt BLOB NOT NULL,"
     " PRIMARY KEY (unit, number)) WITHOUT ROWID",
 )
-_ADDED = {3: _ADDED_IN_3, 4: _ADDED_IN_4, 5: _ADDED_IN_5}
+_ADDED_IN_6 = (
+    # Which board has taken the place of which (sabot/log/seam.py), by the name of the new one. That
+    # may have no records yet; `last` is the last event of the other.
+    "CREATE TABLE seams (unit TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL,"
+    " seam BLOB NOT NULL) WITHOUT ROWID",
+)
+_ADDED = {3: _ADDED_IN_3, 4: _ADDED_IN_4, 5: _ADDED_IN_5, 6: _ADDED_IN_6}
 """What each version added to the one before it."""
 _WITH_OWN_INDEX = ("about", "units")  # SQLite makes it by itself, for a constraint
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from sabot.log.sqlite.log_file import LogConnection
 from sabot.log.sqlite.presence_table import RIGHT_ROW
+from sabot.log.sqlite.seams_table import RIGHT_ROW as RIGHT_SEAM
 from sabot.text import counted, printable
 from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE, MAX_SIZE
@@ -41,6 +42,7 @@ _TYPES = {
     f" AND length(name) <= {_LONGEST}",
     "receipts": "typeof(unit) = 'integer' AND typeof(number) = 'integer' AND number > 0"
     f" AND typeof(receipt) = 'blob' AND length(receipt) <= {_LARGEST_RECEIPT}",
+    "seams": RIGHT_SEAM,
     "events": "typeof(unit) = 'integer' AND typeof(number) = 'integer' AND typeof(kind) = 'text'"
     " AND typeof(unix_ms) IN ('integer', 'null') AND typeof(shoe) = 'integer'"
     " AND typeof(round) = 'integer'",

@@ -15,7 +15,7 @@ from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
 from sabot.log.found import LARGEST
 from sabot.log.presence import Span
-from sabot.log.sqlite import presence_table, queries, receipts_table, schema
+from sabot.log.sqlite import presence_table, queries, receipts_table, schema, seams_table
 from sabot.log.sqlite.derived import derive, forget_unknown, understand
 from sabot.log.sqlite.log_file import (
     LOGGING,
@@ -24,7 +24,7 @@ from sabot.log.sqlite.log_file import (
 )
 from sabot.log.sqlite.reader import SqliteReader
 from sabot.log.sqlite.same_file import replaced
-from sabot.log.store import Removal
+from sabot.log.store import Removal, SeamRow
 
 _CLOSING_BUSY_TIMEOUT_MS = 100
 _CHUNK = 1000  # records derived in one transaction; appending waits meanwhile
@@ -88,6 +88,8 @@ class SqliteStore(SqliteReader):
                 (unit_id, record.event.number, received, record.data, record.mac)
                 for record in records
             )
+            numbers = [number for _, number, *_ in rows]
+            seams_table.check_goes_on(connection, unit, numbers)
             self._may_lack_rows = True
             try:
                 if connection.execute(_INSERT_NEWEST, rows[0]).rowcount:
@@ -125,6 +127,16 @@ class SqliteStore(SqliteReader):
             if unit_id is None:
                 raise DatabaseUnusable(f"{self.path}: has no unit {unit}; `sabot units` lists them")
             receipts_table.write(connection, unit_id, receipts)
+
+    def keep_seam(self, row: SeamRow) -> None:
+        self.convert()
+        with self.writer as connection:
+            seams_table.write(self.path, connection, row)
+
+    def remove_seam(self, name: str) -> None:
+        self.convert()
+        with self.writer as connection:
+            seams_table.remove(self.path, connection, name)
 
     def prune_all(self, removals: Sequence[Removal]) -> None:
         for each in removals:  # a transaction each: a shoe waits for none for long
@@ -230,6 +242,7 @@ class SqliteStore(SqliteReader):
         """The id of a unit in this log; a new unit gets one."""
         unit_id = self._unit(connection, unit)
         if unit_id is None:
+            seams_table.check_new(self.path, connection, unit)
             unit_id = connection.execute("INSERT INTO units (unit) VALUES (?)", (unit,)).lastrowid
         assert unit_id is not None
         return unit_id

@@ -11,6 +11,7 @@ from sabot.floor.rounds.proof import STATES
 from sabot.floor.rounds.round_view import RoundEvent, RoundView
 from sabot.floor.rounds.search_line import BadSearch
 from sabot.floor.rounds.search_words import in_words
+from sabot.log.boards import board_of, unit_of
 from sabot.reports.table_time import iso_of
 from sabot.web.access import Visit
 from sabot.web.api.operations import (
@@ -29,7 +30,13 @@ from sabot.web.pages.search import AT_ONCE, FIELDS, fields_of, query_of
 
 _ANY: Schema = {"type": "object"}
 _TEXTS = list_of(TEXT)
-_PLACE: dict[str, Schema] = {"unit": TEXT, "table": TEXT, "shoe": NUMBER, "round": NUMBER}
+_PLACE: dict[str, Schema] = {
+    "unit": TEXT,
+    "board_number": NUMBER,
+    "table": TEXT,
+    "shoe": NUMBER,
+    "round": NUMBER,
+}
 SCHEMAS: dict[str, Schema] = {
     "Incident": {**_ANY, "description": "As `sabot incidents --json` prints it."},
     "FoundRound": record(
@@ -123,8 +130,7 @@ def _search(visit: Visit) -> Mapping[str, Any]:
         ],
         "incident_count": of,
         "incidents": [
-            {"unit": each.incident.unit, "table": each.table} | each.incident.as_json(zone)
-            for each in incidents
+            {"unit": "", "table": each.table} | each.incident.as_json(zone) for each in incidents
         ],
     }
 
@@ -132,7 +138,7 @@ def _search(visit: Visit) -> Mapping[str, Any]:
 def _found(found: FoundRound, kinds: list[str], zone: tzinfo) -> dict[str, Any]:
     row = found.row
     return {
-        "unit": found.unit,
+        "unit": unit_of(found.unit),
         "table": found.table,
         "shoe": row.shoe,
         "round": row.round,
@@ -150,13 +156,15 @@ def _found(found: FoundRound, kinds: list[str], zone: tzinfo) -> dict[str, Any]:
         "incidents": kinds,
         "first_event": row.first_event,
         "last_event": row.last_event,
+        "board_number": board_of(found.unit),
     }
 
 
 def json_of(view: RoundView, zone: tzinfo, *, records: bool) -> dict[str, Any]:
     """A round as the API gives it; with `records` also the bytes and MACs of its events."""
     return {
-        "unit": view.unit,
+        "unit": unit_of(view.unit),
+        "board_number": board_of(view.unit),
         "table": view.table,
         "shoe": view.shoe,
         "round": view.round,

@@ -10,6 +10,7 @@ from sabot.floor.dealt_cards import DealtCards
 from sabot.floor.live import Floor
 from sabot.floor.table import STATES
 from sabot.floor.wall import NEEDS, Tile, by_need
+from sabot.log.boards import unit_of
 from sabot.log.rounds import Round
 from sabot.reports.derived_roads import DerivedCell, big_eye_boy, cockroach_pig, small_road
 from sabot.reports.roads import Outcome, bead_plate, big_road, outcomes_of
@@ -54,6 +55,7 @@ _TILE: dict[str, Schema] = {
     "rounds_an_hour": NUMBER,
     "without_log_s": NUMBER,
     "last_event": NUMBER,
+    "board_number": NUMBER,
     "open_alerts": NUMBER,
     "open_round": optional(named("Dealt")),
 }
@@ -143,7 +145,7 @@ class _Tables:
         tiles = floor.tiles() if version is None else floor.changed(version)
         return now, {
             "tables": [tile_json(tile) for tile in tiles],
-            "units": sorted(tile.table.unit for tile in floor.tiles()),
+            "units": sorted(unit_of(tile.table.unit) for tile in floor.tiles()),
             "all": version is None,
             "problem": floor.problem,
         }

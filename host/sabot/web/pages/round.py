@@ -14,6 +14,7 @@ from sabot.errors import SabotError
 from sabot.floor.rounds import proof
 from sabot.floor.rounds.round_view import RoundView, Sources
 from sabot.keys import signing
+from sabot.log.boards import unit_of
 from sabot.log.found import LARGEST
 from sabot.log.reveal import hidden_round
 from sabot.reports.html import page as whole_page
@@ -73,7 +74,7 @@ def _bundle(visit: Visit) -> Response:
     view, services = view_of(visit), visit.services
     if services.operator is None:
         raise HTTPException(409, "the server has no operator's key: sabot serve --operator-key")
-    keys = services.keys if services.keys and services.keys.chains(view.unit) else None
+    keys = services.keys if services.keys and services.keys.chains(unit_of(view.unit)) else None
     try:
         excerpt = collect(
             services.store, view.unit, view.shoe, keys=keys, still_open=True,

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from sabot.floor.dealt_cards import DealtCards, dealt_cards, last_ended_shoe
 from sabot.floor.wall import Tile
+from sabot.log import boards
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
 from sabot.reports.roads import outcomes_of
@@ -29,11 +30,13 @@ def _table(visit: Visit) -> Response:
     unit = visit.request.path_params["unit"]
     version = visit.services.floor.version
     tile = tile_of(visit, unit)
+    name, seams = tile.table.unit, visit.services.store.seams()
     shown = {
         "have": visit.request.app.state.feeds.id_of(version),
         "t": view_of(tile, _now_unix_ms()),
         "parts": {id_: Markup(html) for id_, html in _parts(visit, tile).items()},
-        "health": unit_of(unit, visit.services.store) if visit.may("health") else None,
+        "health": unit_of(name, visit.services.store) if visit.may("health") else None,
+        "seams": [seam.text() for seam in seams if seam.unit == boards.unit_of(name)],
     }
     return page(visit, "table.html", shown)
 

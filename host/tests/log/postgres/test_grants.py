@@ -18,7 +18,7 @@ from sabot.log.store import open_store
 _FORBIDDEN = "42501"
 _READABLE = (
     "about", "alarms", "days", "desk", "games", "holes", "presence", "receipts", "records",
-    "site_checkpoints", "sites", "tombstones", "units",
+    "seams", "site_checkpoints", "sites", "tombstones", "units",
 )  # fmt: skip
 _OF_THE_DESK = ("desk_key", "sessions", "users")
 _ALL = (*_READABLE, *_OF_THE_DESK)
@@ -38,11 +38,11 @@ _MAY = {
 _WRITING = {
     "take", "heads", "heads_of", "holes_of", "keep_game", "keep_presence", "keep_tombstone",
     "receipts_after", "checkpoint", "alarm", "now_unix_ms", "check_digest", "say_alarm",
-    "say_checkpoints", "say_games", "say_presence", "say_tombstone",
+    "say_checkpoints", "say_games", "say_presence", "say_tombstone", "keep_seam", "say_seam",
 }  # fmt: skip
 _MAY_CALL = {
     "reader": {"now_unix_ms"},
-    "logger": _WRITING,
+    "logger": {*_WRITING, "remove_seam"},
     "notary": {"now_unix_ms", "alarm", "check_digest", "say_alarm"},
     "clerk": {"now_unix_ms"},
     "site_1": _WRITING,

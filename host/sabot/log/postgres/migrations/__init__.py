@@ -12,7 +12,7 @@ import psycopg
 
 from sabot.log.sqlite.log_file import FORMAT
 
-VERSION = 3
+VERSION = 4
 """The version that this sabot reads and writes."""
 LOWEST = 1
 """There is no way down from it: that would remove all records."""

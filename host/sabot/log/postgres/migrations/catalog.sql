@@ -52,7 +52,10 @@ FROM (
     FROM relations AS r JOIN pg_constraint AS c ON c.conrelid = r.oid
     WHERE c.contype NOT IN ('n', 'p', 'u')
     UNION ALL
-    SELECT format('trigger of %s: %s', r.name, t.tgname)
+    SELECT format(
+        'trigger of %s: %s%s', r.name, t.tgname,
+        CASE WHEN t.tgenabled = 'O' THEN '' ELSE ', not always done' END
+    )
     FROM relations AS r JOIN pg_trigger AS t ON t.tgrelid = r.oid
     UNION ALL
     SELECT format('rule of %s: %s', r.name, w.rulename)
