@@ -314,10 +314,10 @@ class _Device:
         self.commands = []
 
     def welcome(self, session):
-        return [[messages.WELCOME.number, session]]
+        return [[messages.WELCOME.number, session, VERSION, "SHOE-7", 1, 0, 1, 0, 512]]
 
     def heartbeat(self, now_ms):
-        return [messages.HEARTBEAT.number, now_ms]
+        return [messages.HEARTBEAT.number, now_ms, 0, 0, 0, 0, 1, 0]
 
     def command(self, shape, values):
         self.commands.append((shape, values))
