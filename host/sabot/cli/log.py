@@ -27,7 +27,7 @@ from sabot.link.client import Client
 from sabot.link.log_socket import LoggedShoe
 from sabot.link.ports import Port, PortInfo, attached
 from sabot.link.session import Introduction
-from sabot.log.logger import RETRIED, Logger, LogWatcher
+from sabot.log.logger import RETRIED, Logger, LogWatcher, PortLent
 from sabot.log.readers import Readers
 from sabot.log.rounds import Dealt
 from sabot.log.store import Store, open_store
@@ -252,7 +252,8 @@ def _print_attached(port: str, client: Client) -> None:
 
 
 def _print_lost(port: str, error: SabotError) -> None:
-    again = "; trying again" if isinstance(error, RETRIED) else ""
+    retried = isinstance(error, RETRIED) and not isinstance(error, PortLent)
+    again = "; trying again" if retried else ""
     problems.print(f"{error}{again}")
 
 

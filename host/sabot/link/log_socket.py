@@ -6,9 +6,11 @@ folder of its user; both ends check that the other one is of the same user. That
 asked: the log itself has the command keys.
 
 Every message is one packet: an array in CBOR that begins with VERSION. To a log: `shoes`, from
-which shoe on; `ask`, port, unit, and the command as on the line. From it: `shoes`, some shoes, and
-where the next ones begin, or null; `answer`, the answer as on the line; `error`, its kind, text
-and refusal.
+which shoe on; `ask`, port, unit, and the command as on the line; `lend`, port; `back`, port. From
+it: `shoes`, some shoes, and where the next ones begin, or null; `answer`, the answer as on the
+line; `lent`, once the log has let the port go; `back`; `error`, its kind, text and refusal.
+
+What is lent comes back with `back`, and at the latest when the connection ends, however that is.
 """
 
 import os
@@ -194,6 +196,47 @@ class ThroughLog:
             f"{self._shoe.unit}: the `sabot log` that has it (process {self._shoe.process}) has "
             "ended; repeat the command"
         )
+
+
+class Loan:
+    """A port that a running log has lent to this process. A context manager: at its end, or at the
+    end of this process, the log takes the port back.
+
+    Raises PortBusy if the log has lent it already, NoShoe if the log ends or does not let it go.
+    """
+
+    def __init__(self, shoe: LoggedShoe) -> None:
+        self._shoe = shoe
+        try:
+            with existing(FOLDER) as folder, connection(folder, shoe.log) as log:
+                self._log = log.dup()
+            self._log.settimeout(_ANSWER_S)
+            self._log.send(packed("lend", shoe.port))
+            data = self._log.recv(MOST_BYTES)
+        except OSError:
+            raise NoShoe(
+                f"{shoe.unit or shoe.port}: `sabot log` (process {shoe.process}) does not let it "
+                "go; end that log, repeat this command, and start the log again"
+            ) from None
+        match unpacked(data):
+            case ["lent"]:
+                return
+            case ["error", str(kind), str(text), str()] if kind in _ERRORS:
+                self._log.close()
+                raise _ERRORS[kind](text)
+        self._log.close()
+        raise PortBusy(
+            f"{shoe.unit or shoe.port}: the `sabot log` that has it (process {shoe.process}) is of "
+            "another version of Sabot; end it, repeat this command, and start it again"
+        )
+
+    def __enter__(self) -> "Loan":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self._log.send(packed("back", self._shoe.port))
+        self._log.close()
 
 
 class _Nonsense(Exception):

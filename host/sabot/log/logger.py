@@ -52,6 +52,10 @@ class OverQuota(BadAnswer):
         self.pause_s = pause_s
 
 
+class PortLent(NoShoe):
+    """Another command of this user has the port for a while."""
+
+
 RETRIED = (
     PortNotFound, PortBusy, NoShoe, UnitNotProven, DatabaseLocked, NoDatabaseServer, OverQuota,
 )  # fmt: skip
@@ -161,6 +165,9 @@ class Logger:
             pause_s, reported = _FIRST_PAUSE_S, ""
 
         while not self._stop.is_set():
+            self._readers.lend(port, self._stop.is_set)
+            if self._stop.is_set():
+                break
             try:
                 self._store.derive()  # what a killed log left underived
                 with Port(port) as opened:
@@ -250,6 +257,9 @@ class Logger:
         stored_since, compared = False, False
         held = client.welcome.last_held
         while not self._stop.is_set():
+            if self._readers.is_wanted(port) and passed_on.idle:
+                client.acknowledge()
+                raise PortLent(f"{port}: lent to another command; its log goes on afterwards")
             came = client.receive(passed_on.wait_s(_RECEIVE_S))
             received = came.records
             if came.heartbeat is not None:

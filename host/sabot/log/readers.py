@@ -1,4 +1,5 @@
-"""Lets other processes of this user read the shoes of a running log (sabot/link/log_socket.py).
+"""Lets other processes of this user read the shoes of a running log, and lends them its ports
+(sabot/link/log_socket.py).
 
 One thread has the socket and all its connections, and never waits for any of them: a connection
 has one question at a time, and is closed if it is silent for long, sends something else, or does
@@ -30,6 +31,8 @@ _PAUSE_S = 0.005
 """After each turn of the thread: a hundred programs that ask without pause leave it idle most of
 the time."""
 _PAGE_BYTES = log_socket.MOST_BYTES // 2
+_LONGEST_LOAN_S = 1800.0
+"""After this time a log takes a port back from a program that does not end."""
 _LONGEST_NAME = 1000  # characters of a port: longer ones are not listed
 
 _LEAST_PAUSE_S = 0.01
@@ -72,6 +75,9 @@ class _Shoe:
 
     shown: LoggedShoe
     questions: "deque[Question]" = field(default_factory=deque)
+    borrower: _Connection | None = None
+    """The program that has the port, or waits for it."""
+    back: threading.Event = field(default_factory=threading.Event)
 
 
 class Readers:
@@ -127,6 +133,26 @@ class Readers:
         for question in questions:
             self.answer(question, NoShoe(why))
 
+    def is_wanted(self, port: str) -> bool:
+        """Whether a program asks the log to lend it the port."""
+        return self._shoes[port].borrower is not None
+
+    def lend(self, port: str, stopped: Callable[[], bool]) -> None:
+        """Lend the port, which the log must have closed, to the program that asked for it; return
+        when it is given back, or soon after `stopped` returns true."""
+        shoe = self._shoes[port]
+        with self._lock:
+            borrower = shoe.borrower
+        if borrower is None:
+            return
+        self._answers.put((borrower, log_socket.packed("lent")))
+        self._wake()
+        until_s = self._now_s() + _LONGEST_LOAN_S
+        while not shoe.back.wait(_TURN_S / 4) and not stopped() and self._now_s() < until_s:
+            pass
+        with self._lock:
+            shoe.borrower = None
+
     def take(self, port: str) -> Question | None:
         """The next question to the shoe at `port`, of a program that still waits."""
         questions = self._shoes[port].questions
@@ -180,7 +206,8 @@ class Readers:
         if not log_socket.is_of_this_user(accepted):
             accepted.close()
             return
-        if len(self._connections) >= _MOST_CONNECTIONS:
+        borrowers = {shoe.borrower for shoe in self._shoes.values()}
+        if len(self._connections) - len(borrowers - {None}) >= _MOST_CONNECTIONS:
             with accepted, suppress(OSError):
                 accepted.send(
                     log_socket.packed_error(
@@ -219,7 +246,31 @@ class Readers:
                         )
                     )
                 return self._ask(connection, port, unit, command)
+            case ["lend", str(port)]:
+                return self._lend(connection, port)
+            case ["back", str(port)]:
+                self._take_back(connection, port)
+                return log_socket.packed("back")
         return b""
+
+    def _lend(self, connection: _Connection, port: str) -> bytes | None:
+        with self._lock:
+            shoe = self._shoes.get(port)
+            if shoe is None:
+                return log_socket.packed_error(NoShoe(f"{port}: this log does not have it"))
+            if shoe.borrower is not None:
+                return log_socket.packed_error(
+                    PortBusy(f"{port}: another command has it; repeat this one when that has ended")
+                )
+            shoe.back.clear()
+            shoe.borrower = connection
+        return None
+
+    def _take_back(self, connection: _Connection, port: str = "") -> None:
+        """Note that a program gives a port back; all ports without `port`."""
+        for name, shoe in self._shoes.items():
+            if shoe.borrower is connection and port in ("", name):
+                shoe.back.set()
 
     def _ask(
         self, connection: _Connection, port: str, unit: str, command: Command[Answer]
@@ -265,12 +316,14 @@ class Readers:
     def _close_silent(self, selector: selectors.BaseSelector) -> None:
         silent_s = self._now_s() - _IDLE_S
         for each in list(self._connections.values()):
-            if each.question is None and each.heard_s < silent_s:
+            borrows = any(shoe.borrower is each for shoe in self._shoes.values())
+            if each.question is None and not borrows and each.heard_s < silent_s:
                 self._close(selector, each)
 
     def _close(self, selector: selectors.BaseSelector, connection: _Connection) -> None:
         if not connection.closed:
             connection.closed = True
+            self._take_back(connection)
             selector.unregister(connection.socket)
             del self._connections[connection.socket]
             connection.socket.close()
