@@ -30,6 +30,7 @@ _LEFT = {
     "receipts": _WHOLE,
     "export": _WHOLE,
     "copy": "there is no copy, or a whole one",
+    "convert": "the log is as it was, or converted whole; a copy of it is whole",
     "retention": "the minimum is the one that `sabot retention` shows",
     "prune": "each unit has its old shoes of cards, or their tombstone; the same command goes on",
     "rebuild": "the log is as it was",

@@ -5,7 +5,8 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -204,6 +205,27 @@ class Writer:
                             _emptied(self._connection)
                     finally:
                         os.close(locked)
+
+    @contextmanager
+    def while_no_one_logs(self) -> Iterator[None]:
+        """Within a transaction: raise DatabaseLocked if a program logs. Another one that begins to
+        log waits until the end."""
+        try:
+            locked = os.open(self._ahead_path, os.O_RDONLY)
+        except FileNotFoundError:  # without a write-ahead log no one logs
+            yield
+            return
+        try:
+            try:
+                fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise DatabaseLocked(
+                    f"{self._path}: cannot be led to another version while a program logs to it; "
+                    "end that first: the shoes keep their events meanwhile"
+                ) from None
+            yield
+        finally:
+            os.close(locked)
 
     def close(self) -> None:
         """Close the file. A transaction after this fails."""
