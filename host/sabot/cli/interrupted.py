@@ -13,6 +13,7 @@ _LEFT = {
     "ports": _NOTHING,
     "log": "all events that came are stored; new ones stay on the shoe until it is logged again",
     "serve": "the screens are closed; sessions last, and open pages go on when it is started again",
+    "replaced": "the seam is there and whole, or as it was before",
     "rounds": _NOTHING,
     "events": _NOTHING,
     "incidents": _NOTHING,

@@ -120,7 +120,7 @@ def test_a_database_that_is_newer(tmp_path: Path, command: str) -> None:
     with closing(sqlite3.connect(tmp_path / "new", isolation_level=None)) as connection:
         connection.execute("UPDATE about SET value = 7 WHERE name = 'version'")
     line = error_line_here(tmp_path, *command.split(), "--db", "new", code=8)
-    assert line.startswith("new: a log of version 7, this sabot reads 2 to 5; update sabot")
+    assert line.startswith("new: a log of version 7, this sabot reads 2 to 6; update sabot")
 
 
 def test_a_database_in_a_folder_that_does_not_exist(tmp_path: Path) -> None:
