@@ -226,6 +226,8 @@ def test_a_log_that_was_led_back_just_before_it_is_logged_to_is_led_over_again(
         store.append("U1", EVENTS)
         with pytest.raises(DatabaseLocked):  # it still shows that it logs
             convert(path, 5)
+        with path.with_name(path.name + "-wal").open("rb") as another:  # so can another program
+            fcntl.flock(another, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def test_what_opens_an_older_log_to_write_to_it_says_how_to_go_back(path: Path) -> None:
