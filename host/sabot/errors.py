@@ -80,6 +80,10 @@ class DatabaseLocked(DatabaseUnusable):
     """Another program has kept the database locked for too long."""
 
 
+class LogConverted(UserWarning):
+    """A log of an older version was made one of this version; the message says how to go back."""
+
+
 class DiskFull(SabotError):
     """The database could not grow. Events that were not stored are still on the shoe."""
 

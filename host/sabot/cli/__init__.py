@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import sys
+import warnings
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -23,6 +24,7 @@ from sabot.errors import (
     INTERRUPTED,
     DiskFull,
     InternalError,
+    LogConverted,
     Renamed,
     SabotError,
     SuitesMissing,
@@ -65,6 +67,7 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "receipts": "sabot.cli.centre.receipts",
         "export": "sabot.cli.records.export",
         "copy": "sabot.cli.records.copy",
+        "convert": "sabot.cli.records.convert",
         "retention": "sabot.cli.records.prune",
         "prune": "sabot.cli.records.prune",
         "rebuild": "sabot.cli.records.rebuild",
@@ -200,6 +203,11 @@ def _refuse_old_names() -> None:
             raise Renamed(f"`sabot {old}` is now `sabot {new}`; call it by that name")
 
 
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning as a line; where in the sources it came from is no matter."""
+    problems.print(str(message))
+
+
 def _reader_is_gone() -> bool:
     """Whether the standard output is a pipe that its reader has closed."""
     poll = select.poll()
@@ -210,6 +218,8 @@ def _reader_is_gone() -> bool:
 def run() -> None:
     """Run the command line; an error is one line and its documented exit code."""
     sys.excepthook = print_fault
+    warnings.simplefilter("always", LogConverted)
+    warnings.showwarning = _show_warning
     code = 0
     try:
         _refuse_old_names()

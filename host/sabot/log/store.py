@@ -135,7 +135,9 @@ class Store(ABC):
 
     @abstractmethod
     def convert(self) -> None:
-        """Make a log of an older version one of this version."""
+        """Make a log of an older version one of this version, and warn with LogConverted.
+
+        Raises DatabaseLocked if another program logs to it."""
 
     @abstractmethod
     def derive(self, most: int | None = None) -> None:

@@ -210,6 +210,17 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
         ["copy", "--db", "hostile.sqlite", "-o", "copied.sqlite"],
         ["copy", "--db", "named.sqlite", "-o", f"{NAME}/copy"],
     ],
+    "replaced": lambda _: [
+        ["replaced", unit, "--chain", chain, "--db", "hostile.sqlite", *_KEY]
+        for unit in ("SHOE-7", ARGUMENT)
+        for chain in ("00" * 16, ARGUMENT)
+    ],
+    "convert": lambda _: [
+        ["convert", "--db", "hostile.sqlite", "--to", "5"],
+        ["convert", "--db", "hostile.sqlite"],
+        *_on_logs("convert", "--to", "2"),
+        ["convert", "--db", _NO_SERVER],
+    ],
     "capture": lambda it: [
         ["capture", port, "-o", out, *how]
         for port in (it.shoe, it.reporting, it.named)

@@ -156,6 +156,8 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
         yield "incidents", _run("incidents", "--db", db, "--json")
     with open_store(Path("log")) as store:
         last = store.last_number("U1")
+    for to in ("5", "6", "6"):
+        yield "convert", _run("convert", "--db", "log", "--to", to, "--json")
     another = FirmwareLog(bytes(32))
     replaced = ("replaced", "U1", "--db", "log", "--json")
     for _ in range(2):

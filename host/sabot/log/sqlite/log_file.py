@@ -5,7 +5,8 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -205,6 +206,31 @@ class Writer:
                     finally:
                         os.close(locked)
 
+    @contextmanager
+    def while_no_one_logs(self) -> Iterator[None]:
+        """Within a transaction: raise DatabaseLocked if another program logs. One that begins to
+        log waits until the end."""
+        own = self._logs
+        try:
+            locked = os.open(self._ahead_path, os.O_RDONLY) if own is None else own
+        except FileNotFoundError:  # without a write-ahead log no one logs
+            yield
+            return
+        try:
+            try:
+                fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise DatabaseLocked(
+                    f"{self._path}: cannot be led to another version while a program logs to it; "
+                    "end that first: the shoes keep their events meanwhile"
+                ) from None
+            yield
+        finally:
+            if own is None:
+                os.close(locked)
+            else:
+                fcntl.flock(own, fcntl.LOCK_SH)
+
     def close(self) -> None:
         """Close the file. A transaction after this fails."""
         with self._lock:
@@ -341,7 +367,16 @@ def snapshot(path: Path, mode: str) -> LogConnection:
             name = getattr(error, "sqlite_errorname", "")
             if not name.startswith("SQLITE_READONLY_") or time.monotonic() > give_up_s:
                 raise
+            if name == "SQLITE_READONLY_ROLLBACK":
+                _roll_back(path)
             time.sleep(_REPAIR_POLL_S)
+
+
+def _roll_back(path: Path) -> None:
+    """Undo the transaction of a killed process in a log without write-ahead logging, such as a copy
+    that was converted. SQLite does it for the first one who may write."""
+    with suppress(*ERRORS), closing(connect(path, "rw")) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_schema")
 
 
 def reading_mode(path: Path) -> str:

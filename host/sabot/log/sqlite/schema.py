@@ -13,13 +13,17 @@ from pathlib import Path
 
 from sabot.errors import WHEN_DAMAGED, DatabaseUnusable
 from sabot.log.sqlite.log_file import FORMAT, LogConnection
-from sabot.text import printable
+from sabot.text import counted, printable
 
 VERSION = 6
 """The value of `version` in the table `about` of a log that this sabot writes."""
 
-_READ = (2, 3, 4, 5, VERSION)
-"""The versions that are read. A log of an older one is converted when it is opened for logging."""
+OLDEST = 2
+"""The oldest version that is read."""
+
+_READ = range(OLDEST, VERSION + 1)
+"""The versions that are read. A log of an older one is converted when something opens it to
+write to it."""
 
 _BEFORE_GAMES = "before_games"
 """The fact of a converted log: by unit the number of its newest event then, as JSON. Up to that
@@ -76,6 +80,16 @@ _ADDED_IN_6 = (
 )
 _ADDED = {3: _ADDED_IN_3, 4: _ADDED_IN_4, 5: _ADDED_IN_5, 6: _ADDED_IN_6}
 """What each version added to the one before it."""
+_ROW_IS = {
+    "games": "game document",
+    "presence": "presence note",
+    "desk": "desk note",
+    "desk_key": "desk secret",
+    "users": "user",
+    "receipts": "receipt",
+    "seams": "seam",
+}
+"""What a row of a table is, of all that were added but the sessions: users sign in again."""
 _WITH_OWN_INDEX = ("about", "units")  # SQLite makes it by itself, for a constraint
 
 _SHOWN = 40  # characters of a name that the message shows
@@ -104,15 +118,30 @@ def create(connection: LogConnection) -> None:
     connection.executemany("INSERT INTO about VALUES (?, ?)", about)
 
 
-def convert(connection: LogConnection, version: int, newest: Mapping[str, int]) -> None:
-    """Make a log of an older version one of this version. `newest` are the numbers of the newest
-    events, by unit."""
-    facts = [("version", str(VERSION))]
-    if version == 2:
-        facts.append((_BEFORE_GAMES, json.dumps(newest)))
-    for statement in _added_after(version):
+def lead(connection: LogConnection, before: int, after: int, newest: Mapping[str, int]) -> None:
+    """Make a log of version `before` one of version `after`: add the tables that are missing, or
+    remove those that came later. `newest` are the numbers of the newest events, by unit."""
+    for statement in _added_after(before, up_to=after):
         connection.execute(statement)
-    connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", facts)
+    for statement in _added_after(after, up_to=before):
+        connection.execute(f"DROP TABLE {_entry(statement).name}")
+    connection.execute("UPDATE about SET value = ? WHERE name = 'version'", (str(after),))
+    if before == 2:
+        fact = (_BEFORE_GAMES, json.dumps(newest))
+        connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", fact)
+    elif after == 2:
+        connection.execute("DELETE FROM about WHERE name = ?", (_BEFORE_GAMES,))
+
+
+def only_in_later(connection: LogConnection, before: int, after: int) -> list[str]:
+    """What a log of version `before` has that one of version `after` cannot have, for people."""
+    found = []
+    for statement in _added_after(after, up_to=before):
+        name = _entry(statement).name
+        if name in _ROW_IS:
+            (rows,) = connection.execute(f"SELECT count(*) FROM {name}").fetchone()
+            found += [counted(rows, _ROW_IS[name])] if rows else []
+    return found
 
 
 def before_games(connection: LogConnection, unit: str) -> int:
@@ -180,11 +209,11 @@ def _version(path: Path, connection: LogConnection) -> int:
         return int(version)
     if version == "1":
         raise DatabaseUnusable(
-            f"{path}: a log of version 1, this sabot reads {_READ[0]} to {VERSION}; read it with "
+            f"{path}: a log of version 1, this sabot reads {OLDEST} to {VERSION}; read it with "
             "the sabot that wrote it, and name another file with --db to go on logging"
         )
     raise DatabaseUnusable(
-        f"{path}: a log of version {_shown(version)}, this sabot reads {_READ[0]} to {VERSION}; "
+        f"{path}: a log of version {_shown(version)}, this sabot reads {OLDEST} to {VERSION}; "
         "update sabot, or name another file with --db"
     )
 
@@ -202,9 +231,9 @@ def _shown(text: object) -> str:
     return printable(str(text)[:_SHOWN])
 
 
-def _added_after(version: int) -> list[str]:
-    """What was added since a version."""
-    return [each for added in _ADDED if added > version for each in _ADDED[added]]
+def _added_after(version: int, *, up_to: int = VERSION) -> list[str]:
+    """What was added by the versions after one, up to another."""
+    return [each for added in _ADDED if version < added <= up_to for each in _ADDED[added]]
 
 
 def _entry(statement: str) -> _Entry:

@@ -7,11 +7,12 @@ index to find events quickly: it is derived from `records` when there is time, a
 import hashlib
 import sqlite3
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
+from sabot.errors import DatabaseUnusable, HistoryDiffers, LogConverted, SabotError
 from sabot.link.session import Record
 from sabot.log.found import LARGEST
 from sabot.log.presence import Span
@@ -60,9 +61,11 @@ class SqliteStore(SqliteReader):
             with self.writer as connection:
                 if schema.is_empty(connection):
                     schema.create(connection)
-                self._convert(connection)
-                self.understood = understand(connection)
+            self.convert()
             self.writer.write_ahead()  # only now: the file is a Sabot log
+            self.convert()  # it may have been led back before others could see that this one logs
+            with self.writer as connection:
+                self.understood = understand(connection)
         except SabotError:
             self.writer.close()
             raise
@@ -108,7 +111,43 @@ class SqliteStore(SqliteReader):
 
     def convert(self) -> None:
         with self.writer as connection:
-            self._convert(connection)
+            before = self.lead(connection, schema.VERSION)
+        if before < schema.VERSION:
+            warnings.warn(
+                f"{self.path}: was a log of version {before}, now it is of version "
+                f"{schema.VERSION}, which an older sabot refuses; `sabot convert --db {self.path} "
+                f"--to {before}` leads it back while it has nothing that is only in newer ones",
+                LogConverted,
+                stacklevel=2,
+            )
+
+    def lead(
+        self,
+        connection: LogConnection,
+        to: int,
+        begin: Callable[[int], None] = lambda version: None,
+    ) -> int:
+        """Make the log one of version `to`, in a transaction; return the version that it had.
+
+        `begin` is called with that before anything is changed. Raises DatabaseUnusable if something
+        would be lost, DatabaseLocked if another program logs to it.
+        """
+        before = schema.check(self.path, connection)
+        units = queries.units(self.path, connection)
+        if before == to:
+            return before
+        with self.writer.while_no_one_logs():
+            if lost := schema.only_in_later(connection, before, to):
+                raise DatabaseUnusable(
+                    f"{self.path}: cannot be led from version {before} to {to}, {', '.join(lost)} "
+                    "would be lost; take the copy from before it was converted instead: the shoes "
+                    "send what they still hold"
+                )
+            begin(before)
+            newest = {name: queries.newest(connection, id_) for name, id_ in units.items()}
+            schema.lead(connection, before, to, newest)
+            schema.check(self.path, connection)
+        return before
 
     def keep_game(self, document: bytes) -> None:
         row = (hashlib.sha256(document).digest(), document)
@@ -196,13 +235,6 @@ class SqliteStore(SqliteReader):
             after = change(before)
             if after != before:
                 connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, after))
-
-    def _convert(self, connection: LogConnection) -> None:
-        version = schema.check(self.path, connection)
-        units = queries.units(self.path, connection)
-        if version < schema.VERSION:
-            newest = {name: queries.newest(connection, id_) for name, id_ in units.items()}
-            schema.convert(connection, version, newest)
 
     def _check_contents(self) -> None:
         """Raise DatabaseUnusable unless the file is sound and has what was stored in it last."""
