@@ -86,7 +86,8 @@ def test_an_edited_log_has_findings(folder: Path) -> None:
         list(verdict) == ["ok", "findings", "notes", "units", "events", "rounds", "not_judged"]
         and verdict["ok"] is False
     )
-    assert all(list(each) == ["unit", "event", "kind", "detail"] for each in verdict["findings"])
+    fields = ["unit", "event", "kind", "detail", "board_number"]
+    assert all(list(each) == fields for each in verdict["findings"])
     assert found() == [("U1", 3, "missing"), ("U2", 4, "changed")]
     lines = run(folder, "verify", "--db", "log.sqlite", code=1).stdout.splitlines()
     assert lines[0] == "U1 event 3: missing: events 3 to 3 are not in the log"
@@ -129,7 +130,8 @@ def test_keys_that_others_may_read_are_used_with_a_warning(folder: Path) -> None
 
 def test_checkpoints_show_that_the_end_of_a_log_is_missing(folder: Path) -> None:
     kept = [json.loads(line) for line in printed_by("checkpoints").splitlines()]
-    assert [list(each) for each in kept] == [["unit", "shoe", "records", "mac", "time"]] * 5
+    fields = ["unit", "shoe", "records", "mac", "time", "board_number"]
+    assert [list(each) for each in kept] == [fields] * 5
     assert [each["shoe"] for each in kept] == [1, 2, 2, 1, 1]
     assert printed_by("checkpoints", "--json") == printed_by("checkpoints")
     assert "5 checkpoints" in printed_by("checkpoints", "-o", "kept")

@@ -91,6 +91,7 @@ def test_known_cards_become_known_rounds(tmp_path: Path) -> None:
         events += [each.pop("first_event"), each.pop("last_event")]
         assert each == {
             "unit": "U7", "table": "", "shoe": 1, "round": number, "void": None, "ghost_hand": None,
+            "not_understood": None,
             "player": player.split(), "banker": banker.split(), "player_total": player_total,
             "banker_total": banker_total, "winner": winner, "natural": natural, "by_hand": [],
             "sealed": 0, "hits": [], "board_number": 1,

@@ -7,6 +7,7 @@ from pathlib import Path
 import cbor2
 import pytest
 
+import sabot_firmware
 from host.tests.support.commands import error_line_here, run
 from sabot.keys import signing
 from sabot.release import build as releases
@@ -69,7 +70,7 @@ def test_two_builds_of_the_same_sources_do_not_differ(folder: Path) -> None:
 
 
 def test_a_changed_file_and_another_version_are_shown_with_exit_code_1(folder: Path) -> None:
-    changed = made.changed("sim", made.HOUSE, "0.3.0", made.DOES_NOT_START)
+    changed = made.changed("sim", made.HOUSE, made.NEWER, made.DOES_NOT_START)
     releases.save(changed, folder / "two")
     lines = run(folder, "release", "compare", "one", "two", code=1).stdout.splitlines()
     before, after = folder / "one", folder / "two"
@@ -82,7 +83,11 @@ def test_a_changed_file_and_another_version_are_shown_with_exit_code_1(folder: P
         *(wanted - {"manifest.cbor"}),
     }
     found = run(folder, "release", "compare", "one", "two", "--json", code=1).stdout.splitlines()
-    assert json.loads(found[0]) == {"what": "version", "first": "0.2.0", "second": "0.3.0"}
+    assert json.loads(found[0]) == {
+        "what": "version",
+        "first": sabot_firmware.VERSION,
+        "second": made.NEWER,
+    }
 
 
 def test_another_signer_is_the_only_difference_of_a_rebuilt_release(folder: Path) -> None:
