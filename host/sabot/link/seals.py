@@ -93,5 +93,5 @@ def _as_card(drawn: SealedCardEvent, card: int) -> CardEvent:
     return CardEvent(
         drawn.number, drawn.boot, drawn.t_ms, drawn.unix_ms, drawn.shoe, drawn.round, card,
         drawn.position, drawn.speed_mm_s, drawn.margin_permille, drawn.skew_um, drawn.samples,
-        drawn.by_hand,
+        drawn.by_hand, surplus=drawn.surplus, understood=drawn.understood,
     )  # fmt: skip

@@ -255,7 +255,7 @@ class Session:
 
     def _other_version(self, message: WrongVersionMessage) -> None:
         """Say version 10 from now on to a shoe that speaks no other. Raises ProtocolMismatch if it
-        speaks none of this host's versions."""
+        speaks none of this host's versions, BadAnswer if it says so and names one of them."""
         if message.asked != self._asked:
             return  # to another host, which was at the port before
         if message.protocol == OLDEST < self._asked and not self.attached:
@@ -263,6 +263,12 @@ class Session:
             return
         # Events that were in the same bytes are lost to the caller: none may come after them.
         self.attached, self._next_event = False, None
+        if OLDEST <= message.protocol <= VERSION:
+            raise BadAnswer(
+                f"something on the shoe's line refuses protocol version {self._asked} and names "
+                f"version {message.protocol}, which this host speaks too; look what else is on the "
+                "line, and attach it again"
+            )
         older = "the shoe" if message.protocol < OLDEST else "this host"
         raise ProtocolMismatch(
             f"the shoe speaks protocol version {message.protocol}, this host versions {OLDEST} to "

@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sabot.audit.checks.chain_events import RawRecord
-from sabot.audit.checks.decoding import UNKNOWN, Values, event_of, values_of
+from sabot.audit.checks.decoding import (
+    UNKNOWN,
+    LaterValues,
+    Values,
+    event_of,
+    values_of,
+)
 from sabot.audit.checks.findings import Finding, FoundInUnit, Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.play_checks import PlayChecks
@@ -266,7 +272,11 @@ def _opened(good: list[Values]) -> list[Values]:
             sealed = good[places[each.number]]
             position, last = _POSITIONS[_SEALED_CARD], _BY_HAND[_SEALED_CARD]
             known = [*sealed[position : last + 1], *[None] * _MORE_OF_A_CARD]
-            shown[places[each.number]] = [_CARD, *sealed[1:_OWN], each.card, *known]
+            card = [_CARD, *sealed[1:_OWN], each.card, *known]
+            if not each.understood:
+                later = LaterValues(card)
+                later.event, card = each, later
+            shown[places[each.number]] = card
     return shown
 
 

@@ -461,6 +461,15 @@ def test_the_error_for_a_version_that_is_not_spoken_has_all_versions_and_what_to
     assert text.endswith(f"update {older}") and "\n" not in text
 
 
+@pytest.mark.parametrize("version", range(OLDEST, VERSION + 1))
+def test_a_version_that_is_spoken_and_refused_all_the_same_is_no_older_host(version: int) -> None:
+    session = attached()
+    session.begin(1)
+    with pytest.raises(BadAnswer, match=rf"names version {version}, .* speaks too; look"):
+        session.feed(framed(messages.WRONG_VERSION, protocol=version, asked=VERSION), 0.0)
+    assert not session.attached and numbers_in(session, event_frame(1)) == []
+
+
 def _hellos(session: Session) -> list[tuple[object, object]]:
     """Version and session number of each `hello` that the session sends now."""
     sent = [wire.parse_message(payload) for payload in FrameReader().feed(bytes(session.out))]

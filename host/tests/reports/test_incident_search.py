@@ -302,6 +302,29 @@ def dealt(*, reveal: bool) -> list[Raw]:
     return found
 
 
+@pytest.mark.parametrize("cut", ["face down", "revealed"])
+@pytest.mark.parametrize("change", ["field", "word"])
+def test_what_is_not_known_of_a_sealed_card_is_an_incident_before_and_after_the_reveal(
+    change: str, cut: str
+) -> None:
+    log = FirmwareLog(game=catalogue.document("ez-midi")).load().draw("AS", "2C")
+    log.draw("next", "next", "9D", "5S", "TD", "3S")
+    if cut == "revealed":
+        log.draw("reveal")
+    values = [cbor2.loads(data) for data in log.records]
+    kinds = [each[0] for each in values]
+    assert (events.UNSEALED.number in kinds) is (cut == "revealed")
+    sealed = values[kinds.index(events.SEALED_CARD.number)]
+    if change == "field":
+        sealed.append("later")
+    else:
+        sealed[7 + [name for name, _ in events.SEALED_CARD.fields].index("position")] = 99
+    records = [(each[1], cbor2.dumps(each, canonical=True), bytes(16)) for each in values]
+    found = Search(Wanted(), NONE_KEPT).of_unit("U1", [records])
+    assert [each.event for each in found if each.kind == "unknown"] == [sealed[1]]
+    assert (found, 0) == one_by_one(records, None, None, None)
+
+
 def test_the_random_logs_have_every_kind_of_incident() -> None:
     found = [
         each.kind
