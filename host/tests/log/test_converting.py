@@ -154,7 +154,7 @@ def test_nothing_is_lost_on_the_way_back(path: Path, to: int, lost: str) -> None
     before, files = content(path), sorted(path.parent.iterdir())
     line = error_line_here(path.parent, "convert", "--db", path.name, "--to", str(to), code=8)
     assert line == (
-        f"evening.sqlite: cannot be led from version 6 to {to}, {lost} would be lost; take the "
+        f"evening.sqlite: cannot be led from version 6 to {to}: {lost} would be lost; take the "
         "copy from before it was converted instead: the shoes send what they still hold"
     )
     assert content(path) == before and sorted(path.parent.iterdir()) == files

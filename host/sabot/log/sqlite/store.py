@@ -139,7 +139,7 @@ class SqliteStore(SqliteReader):
         with self.writer.while_no_one_logs():
             if lost := schema.only_in_later(connection, before, to):
                 raise DatabaseUnusable(
-                    f"{self.path}: cannot be led from version {before} to {to}, {', '.join(lost)} "
+                    f"{self.path}: cannot be led from version {before} to {to}: {', '.join(lost)} "
                     "would be lost; take the copy from before it was converted instead: the shoes "
                     "send what they still hold"
                 )
