@@ -146,6 +146,11 @@ class Client:
         """The id of the unit at the port."""
         return self.welcome.unit
 
+    @property
+    def attached(self) -> bool:
+        """Whether the session goes on; after an error that has ended it nothing more comes."""
+        return self._session.attached
+
     def believe(self) -> bytes:
         """Have the shoe prove that it is the unit that it says; return the unit's command key.
 

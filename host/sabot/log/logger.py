@@ -353,7 +353,7 @@ class Logger:
         """Store the document of the game that the shoe deals, if the log does not have it. Without
         it warn: the events are stored all the same.
 
-        Raises NoShoe if the shoe does not answer.
+        Raises NoShoe if the shoe does not answer, BadAnswer if that has ended the session.
         """
         if self._store.game(client.welcome.game_sha256) is not None:
             return
@@ -362,6 +362,8 @@ class Logger:
         except (CommandRefused, BadAnswer) as error:
             if isinstance(error, CommandRefused) and error.refusal in _REFUSED_FOR_NOW:
                 raise NoShoe(str(error)) from None
+            if not client.attached:
+                raise
             self._warn(f"{error}; its events are logged, but the log does not have its game")
             return
         self._store.keep_game(document)

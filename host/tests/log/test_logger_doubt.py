@@ -176,6 +176,28 @@ def test_no_frame_that_anyone_can_make_ends_the_log(tmp_path: Path, what: str) -
     assert_holds(path, 1, 30)
 
 
+@pytest.mark.parametrize("what", [*_INJECTED, "its own version"])
+def test_a_frame_that_anyone_can_make_while_the_game_is_read_does_not_stop_the_log(
+    tmp_path: Path, what: str
+) -> None:
+    own = framed(messages.WRONG_VERSION, protocol=VERSION, asked=VERSION)
+    made, path = _INJECTED.get(what, lambda _: own), tmp_path / "log"
+    times: list[int] = []
+
+    class Asked(NaiveShoe):
+        def game_part(self, id: int, offset: int) -> bytes:
+            times.append(offset)
+            before = made(1) if len(times) == 1 else b""
+            return before + super().game_part(id, offset)
+
+    shoe = Asked(1)
+    shoe.record(10)
+    with answering_shoe(shoe) as port, logging(path, port.path) as log:
+        log.wait_for(10)
+        assert not log.logger.failures
+    assert_holds(path, 1, 10)
+
+
 @pytest.mark.parametrize(
     ("shoe", "kind"), [("U2", KeysUnusable), ("version", ProtocolMismatch)], ids=str
 )
