@@ -22,13 +22,11 @@ _SAMPLE = [
     Cell("log", TODAY, RELEASED, RELEASED),
     Cell("log", TODAY, TOMORROW, TOMORROW),
     Cell("doctor", TODAY, RELEASED, RELEASED),
-    Cell("update up", RELEASED, TODAY, TOMORROW),
     Cell("update down", TODAY, TOMORROW, RELEASED),
     Cell("power cuts", TODAY, RELEASED, TODAY),
     Cell("undo, power", RELEASED, RELEASED, TODAY),
     Cell("new board", TODAY, RELEASED, RELEASED),
     Cell("logs before", TODAY, RELEASED, RELEASED),
-    Cell("forward", RELEASED, TODAY, TODAY),
 ]
 
 

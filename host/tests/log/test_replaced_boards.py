@@ -290,9 +290,15 @@ class _Counting(Board):
     def __init__(self, chain: int, count: int) -> None:
         super().__init__(chain, count)
         self.looks = 0
+        self._attaches = True  # no acknowledgement came since `hello`; a later one may repeat it
+
+    def introduction(self, session: int) -> list[bytes]:
+        self._attaches = True
+        return super().introduction(session)
 
     def _acknowledged(self, acknowledged: int) -> None:
-        self.looks += acknowledged == 0
+        self.looks += self._attaches and acknowledged == 0
+        self._attaches = False
         super()._acknowledged(acknowledged)
 
 
