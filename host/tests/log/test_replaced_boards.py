@@ -305,7 +305,7 @@ class _Counting(Board):
 def test_a_board_that_was_recognised_is_not_looked_at_again(tmp_path: Path) -> None:
     path, shoe = tmp_path / "log", _Counting(1, 100)
     logged(path, shoe, 100)
-    shoe.looks = 0
+    shoe.looks = shoe.acknowledged = 0
     with answering_shoe(shoe) as port, logging(path, port.path) as log:
         wait_until(lambda: shoe.acknowledged == 100 and shoe.looks == 1)
         for count in (1, 2):
