@@ -93,7 +93,7 @@ class Maker:
         return _host_of(self._origin.commit, self._work)
 
     def make_missing(self) -> list[str]:
-        """Make what is missing, and the list of SHA-256 anew; return the names of what was made.
+        """Make what is missing, and the list of SHA-256 again; return the names of what was made.
         The keys fit the logs: both are made, or neither."""
         self._folder.mkdir(exist_ok=True)
         before = set(files_of(self._folder))
