@@ -109,9 +109,6 @@ READ_GAME = Shape(33, "read_game", "id:uint offset:uint", _to_device, PROVEN, GA
 """Asks for a part of the document of the game that is dealt, from byte `offset` on, at most
 MAX_GAME_PART bytes."""
 
-MARK_GHOST = Shape(34, "mark_ghost", "id:uint", _to_device, IN_SIGNED)
-"""Marks the round whose betting is open as a ghost hand: it is dealt without wagers."""
-
 RESTART = Shape(27, "restart", "id:uint", _to_device, IN_SIGNED)
 """Restarts the shoe between rounds and tries the staged release, if there is one."""
 

@@ -305,13 +305,6 @@ class ReadGameCommand(Command[GamePart]):
 
 
 @dataclass(frozen=True, slots=True)
-class MarkGhostCommand(Command[Reply]):
-    """Mark the round whose betting is open as a ghost hand: it is dealt without wagers."""
-
-    SHAPE: ClassVar[Shape] = messages.MARK_GHOST
-
-
-@dataclass(frozen=True, slots=True)
 class RestartCommand(Command[Reply]):
     """Restart the shoe, between rounds."""
 
