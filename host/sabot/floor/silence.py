@@ -7,7 +7,7 @@ from sabot.floor.table import Table
 from sabot.log.follow import Follower
 from sabot.log.store import Filter, Store
 from sabot.reports.absences import absences_of
-from sabot.reports.table_time import duration_text
+from sabot.table_time import duration_text
 
 _SAY_WHETHER = ("shoe_loaded", "betting_open", "shoe_ended")
 """Kinds of events after which it is known whether a shoe of cards is in play."""

@@ -12,7 +12,7 @@ from sabot.cli.key_files import load_private_key
 from sabot.cli.view import console, print_json, problems
 from sabot.log.seam import LONGEST_BY
 from sabot.log.store import open_store
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.provisioning import is_unit
 
