@@ -15,6 +15,12 @@ from sabot_firmware.boards import this_board  # noqa: E402
 from sabot_firmware.release.running import RunningRelease  # noqa: E402
 from sabot_firmware.shoe import Shoe  # noqa: E402
 
+# MicroPython keeps names for ever, in pools, each twice as large as the one before. After its start
+# a shoe of baccarat has about as many names as the pools up to the one of 320 hold, and what it
+# loads to take a game has a dozen more. The next pool takes 3.9 KB in one piece, which the heap has
+# at the start and may not have later. With these names it is made at the start.
+_MORE_NAMES = 8
+
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Feed
     from sabot_firmware.release import boot
@@ -30,6 +36,8 @@ def main(
     release on trial, the function that feeds the watchdog.
     """
     board = this_board()
+    for i in range(_MORE_NAMES):
+        getattr(board, "more%d" % i, None)
     board.set_lock(False)
     try:
         shoe = Shoe(board, RunningRelease(root, slot, state, feed))
