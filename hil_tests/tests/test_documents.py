@@ -26,8 +26,9 @@ _PATH = re.compile(r"(?:\.?[\w*-]+/)+(?:[\w*-]+\.[a-z]+)?|[\w-]+\.(?:py|md|toml|
 
 
 def _pages() -> list[Path]:
-    folders = ("firmware", "protocol", "hil_tests", "hil_tests/golden", "host/sabot/games")
+    folders = ("firmware", "protocol", "hil_tests", "hil_tests/golden")
     readmes = [_ROOT / each / "README.md" for each in folders]
+    readmes += (_ROOT / "host" / "sabot" / "games").rglob("README.md")
     own = [_ARCHITECTURE, _DOCS / "adding.md", *_DECISIONS.glob("*.md")]
     return sorted([*(page for page in own if page.exists()), *readmes])
 

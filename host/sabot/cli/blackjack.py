@@ -10,11 +10,14 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.table import Table
 
-from sabot.blackjack import odds as all_odds
-from sabot.blackjack import score as scores
-from sabot.blackjack import table_file
-from sabot.blackjack.dealer_odds import FINALS, points_text
-from sabot.blackjack.house import (
+from sabot.cli import options
+from sabot.cli.view import console, print_json, print_page, progress, time_text
+from sabot.errors import BadWagers, GameDiffers, ImpossibleDeal
+from sabot.games.blackjack import odds as all_odds
+from sabot.games.blackjack import score as scores
+from sabot.games.blackjack import table_file
+from sabot.games.blackjack.dealer_odds import FINALS, points_text
+from sabot.games.blackjack.house import (
     CASHIER_CHOICES,
     DEAL_CHOICES,
     NAME,
@@ -23,18 +26,15 @@ from sabot.blackjack.house import (
     House,
     house_of,
 )
-from sabot.blackjack.logged import with_cards
-from sabot.blackjack.main_odds import DOUBLE, HIT, PAID, SPLIT, STAND, SURRENDER
-from sabot.blackjack.odds import Odds, final_text
-from sabot.blackjack.paytables import CHOICES as SIDE_CHOICES
-from sabot.blackjack.paytables import clause_of, odds_text
-from sabot.blackjack.settle import INSURANCE, MAIN, Settled, settle
-from sabot.blackjack.shoe_game import GAME, OF_THE_SHOE, document, house_in
-from sabot.blackjack.side_odds import all_insurance
-from sabot.blackjack.side_wagers import SIDE
-from sabot.cli import options
-from sabot.cli.view import console, print_json, print_page, progress, time_text
-from sabot.errors import BadWagers, GameDiffers, ImpossibleDeal
+from sabot.games.blackjack.logged import with_cards
+from sabot.games.blackjack.main_odds import DOUBLE, HIT, PAID, SPLIT, STAND, SURRENDER
+from sabot.games.blackjack.odds import Odds, final_text
+from sabot.games.blackjack.paytables import CHOICES as SIDE_CHOICES
+from sabot.games.blackjack.paytables import clause_of, odds_text
+from sabot.games.blackjack.settle import INSURANCE, MAIN, Settled, settle
+from sabot.games.blackjack.shoe_game import GAME, OF_THE_SHOE, document, house_in
+from sabot.games.blackjack.side_odds import all_insurance
+from sabot.games.blackjack.side_wagers import SIDE
 from sabot.games.choices import Choice, value_text
 from sabot.games.json_fields import in_file
 from sabot.log.families.boxes import BlackjackRound
@@ -197,7 +197,7 @@ def odds(choose: list[str] | None, decks: int | None, *, as_json: bool) -> None:
     console.print(
         plain(
             f"blackjack wager: house edge {_percent(found.edge)}, with the strategy of "
-            "host/sabot/blackjack/README"
+            "host/sabot/games/blackjack/README"
         ),
         soft_wrap=True,
     )

@@ -5,29 +5,29 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sabot import all_games
-from sabot.blackjack import house as blackjack
 from sabot.cli import blackjack as at_blackjack
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.view import console, print_json, print_page
 from sabot.errors import ImpossibleDeal
-from sabot.games import odds as all_odds
-from sabot.games import score as scores
-from sabot.games.choices import value_text
-from sabot.games.house_game import (
+from sabot.games import families
+from sabot.games.baccarat import odds as all_odds
+from sabot.games.baccarat import score as scores
+from sabot.games.baccarat.house_game import (
     ONLY_WITH,
     WAGERS_OF_CHOICE,
     HouseGame,
     chosen_in,
 )
-from sabot.games.wagers import WAGERS, outcome_of
+from sabot.games.baccarat.wagers import WAGERS, outcome_of
+from sabot.games.blackjack import house as blackjack
+from sabot.games.choices import value_text
+from sabot.games.holdem import shoe_game as holdem
 from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.log.dealt import game_of as dealt_game
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.store import open_store
-from sabot.poker import shoe_game as holdem
 from sabot.reports import sign
 from sabot.reports.selected.one_round import baccarat, one_dealt
 from sabot.reports.terminal.rounds import hand_text
@@ -57,10 +57,10 @@ def games(
     if context.invoked_subcommand is not None:
         return
     if as_json:
-        print_json([game.as_json() for game in all_games.GAMES])
+        print_json([game.as_json() for game in families.GAMES])
         return
     table = _table("name", "title", "the house chooses")
-    for game in all_games.GAMES:
+    for game in families.GAMES:
         chosen = ", ".join(choice.name for choice in game.choices if choice.is_open())
         table.add_row(game.name, game.title, chosen)
     console.print(table)
@@ -87,7 +87,7 @@ def show(
     if name == blackjack.NAME:
         at_blackjack.show(choose, as_sign=as_sign, as_json=as_json)
         return
-    house_game = all_games.baccarat(name)
+    house_game = families.baccarat(name)
     game = game_of(name, choose)
     if as_sign and as_json:
         raise typer.BadParameter("--sign and --json exclude each other")
@@ -298,7 +298,7 @@ def load(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Load a game with the house's choices onto a shoe; it starts with the next shoe of cards."""
-    loaded = games_of_shoes.game_of(all_games.document(game, options.choices_of(choose)))
+    loaded = games_of_shoes.game_of(families.document(game, options.choices_of(choose)))
     with Port(port) as opened:
         client = Client(opened, keys=load_command_keys(commands))
         client.load_game(loaded.document)
@@ -314,7 +314,7 @@ def load(
 def game_of(name: str, chosen: list[str] | None) -> Game:
     """Return the game of baccarat with this name and the house's choices. Raises UnknownGame,
     Forbidden."""
-    return Game(all_games.baccarat(name).document(options.choices_of(chosen)))
+    return Game(families.baccarat(name).document(options.choices_of(chosen)))
 
 
 def _show_deal(house_game: HouseGame, game: Game) -> None:

@@ -14,18 +14,18 @@ from rich.text import Text
 from sabot.cli.view import console, print_json, print_page, time_text
 from sabot.errors import ReportUnusable
 from sabot.files import replace_whole
+from sabot.games.holdem import hand_file
+from sabot.games.holdem.betting import PlayedAct
+from sabot.games.holdem.hand_file import HandFile
+from sabot.games.holdem.house import TITLE
+from sabot.games.holdem.logged import with_cards
+from sabot.games.holdem.phh import phh_of
+from sabot.games.holdem.settle import Award, HandSettlement, settle, word_of
+from sabot.games.holdem.shoe_game import house_in
 from sabot.games.json_fields import in_file
 from sabot.log.families.hands import Hand
 from sabot.log.place import Place
 from sabot.log.store import open_store
-from sabot.poker import hand_file
-from sabot.poker.betting import PlayedAct
-from sabot.poker.hand_file import HandFile
-from sabot.poker.house import TITLE
-from sabot.poker.logged import with_cards
-from sabot.poker.phh import phh_of
-from sabot.poker.settle import Award, HandSettlement, settle, word_of
-from sabot.poker.shoe_game import house_in
 from sabot.reports.selected.one_round import one_hand
 from sabot.reports.slips import holdem as hand_slip
 from sabot.reports.terminal.rounds import round_line

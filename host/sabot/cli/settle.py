@@ -8,25 +8,25 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sabot import all_games
-from sabot.blackjack import house as blackjack
 from sabot.cli import options
 from sabot.cli.blackjack import InLog, settle_table
 from sabot.cli.view import console, print_json, print_page, problems, time_text
 from sabot.errors import BadWagers, Forbidden, GameDiffers
-from sabot.games import wager_file
+from sabot.games import families
+from sabot.games.baccarat import wager_file
+from sabot.games.baccarat.house_game import chosen_in
+from sabot.games.baccarat.score import score
+from sabot.games.baccarat.settle import InShoe, Settlement
+from sabot.games.baccarat.settle import settle as settle_round
+from sabot.games.baccarat.wager_line import wagers_of
+from sabot.games.blackjack import house as blackjack
 from sabot.games.choices import value_text
-from sabot.games.house_game import chosen_in
+from sabot.games.holdem import house as holdem
 from sabot.games.json_fields import in_file, json_value, read_bytes
-from sabot.games.score import score
-from sabot.games.settle import InShoe, Settlement
-from sabot.games.settle import settle as settle_round
-from sabot.games.wager_line import wagers_of
 from sabot.log.dealt import game_of
 from sabot.log.place import Place
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store, open_store
-from sabot.poker import house as holdem
 from sabot.reports.selected.one_round import LoggedRound, one_round
 from sabot.reports.slips import baccarat as slip
 from sabot.reports.terminal.rounds import round_line
@@ -39,8 +39,9 @@ Wagers = Annotated[
     Path | None,
     typer.Argument(
         metavar="[WAGERS.json|HAND.json|TABLE.json]",
-        help="The wagers; format: host/sabot/games/README. With --game holdem a hand, with --game "
-        "blackjack a round; formats: host/sabot/poker/README and host/sabot/blackjack/README.",
+        help="The wagers; format: host/sabot/games/baccarat/README. With --game holdem a hand, "
+        "with --game blackjack a round; formats: host/sabot/games/holdem/README and "
+        "host/sabot/games/blackjack/README.",
         show_default=False,
     ),
 ]
@@ -124,7 +125,7 @@ def settle(
     named: Game | None = None
     if game is not None or given is not None:
         with in_file(wagers):
-            named = Game(all_games.baccarat(game or MINI_NAME).document(on_table.house))
+            named = Game(families.baccarat(game or MINI_NAME).document(on_table.house))
     if given is None:
         with open_store(db) as store:
             logged = one_round(store, unit, table, shoe, round_)
@@ -170,9 +171,9 @@ def _settle_file(
     poker = game == holdem.NAME
     if path is None:
         raise typer.BadParameter(
-            "name a HAND.json; format: host/sabot/poker/README"
+            "name a HAND.json; format: host/sabot/games/holdem/README"
             if poker
-            else "name a TABLE.json; format: host/sabot/blackjack/README"
+            else "name a TABLE.json; format: host/sabot/games/blackjack/README"
         )
     if other_options:
         what = "a hand of poker" if poker else "a round of blackjack"
@@ -193,7 +194,7 @@ def _settle_file(
 def _settle_logged_table(path: Path | None, as_slip: bool, as_json: bool, in_log: InLog) -> None:
     if path is None:
         raise typer.BadParameter(
-            "name a TABLE.json without cards; format: host/sabot/blackjack/README"
+            "name a TABLE.json without cards; format: host/sabot/games/blackjack/README"
         )
     if as_slip and as_json:
         raise typer.BadParameter("--slip and --json exclude each other")
@@ -210,7 +211,7 @@ def _settle_hand(
 ) -> None:
     """Settle a hand of hold'em with the cards that a log has."""
     if path is None:
-        raise typer.BadParameter("name a HAND.json; format: host/sabot/poker/README")
+        raise typer.BadParameter("name a HAND.json; format: host/sabot/games/holdem/README")
     if as_slip and as_json:
         raise typer.BadParameter("--slip and --json exclude each other")
     _check_kind(path, holdem.NAME)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
 
-from sabot.all_games import OTHER_FAMILIES
 from sabot.audit.checks.findings import Finding
+from sabot.games.families import OTHER_FAMILIES
 from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeEndedEvent
 from sabot.link.seals import opened
 from sabot.log.families.boxes import BlackjackRound

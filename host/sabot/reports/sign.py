@@ -6,9 +6,9 @@ document has a notice on age and help. One page to print, without script, font o
 
 from collections.abc import Iterable, Mapping
 
-from sabot.games.catalogue import find_game
-from sabot.games.limits import Limits, limits_in
-from sabot.games.wagers import WAGERS
+from sabot.games.baccarat.catalogue import find_game
+from sabot.games.baccarat.limits import Limits, limits_in
+from sabot.games.baccarat.wagers import WAGERS
 from sabot.reports.html import as_text, page
 from sabot.text import amount
 from sabot_protocol.games import Game

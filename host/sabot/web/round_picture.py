@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from sabot.blackjack.hands import total_of
 from sabot.floor.rounds.round_view import RoundView
+from sabot.games.blackjack.hands import total_of
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from sabot.blackjack.hands import total_of
 from sabot.floor.table import Table
 from sabot.floor.wall import NEEDS, Tile
+from sabot.games.blackjack.hands import total_of
 from sabot.log.boards import unit_of
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand

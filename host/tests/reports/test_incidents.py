@@ -8,7 +8,7 @@ import pytest
 from host.tests.support.dealt_events import DealtEvents, kept_games
 from host.tests.support.helpers import event_of, shuffled_names
 from sabot.audit.checks.findings import Finding
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.events import Event
 from sabot.reports.incident import KINDS, Incident, Limits
 from sabot.reports.incidents import IncidentFinder, incidents_of

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from host.tests.support.table import clause, game
 from sabot.cli import app
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.reports import sign
 
 MARYLAND = ("md-mini", "md-midi", "ez-mini", "ez-midi")

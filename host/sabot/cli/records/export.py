@@ -62,7 +62,8 @@ def export(
         typer.Option(
             "--hand",
             metavar="HAND.json",
-            help="The betting of that hand, without its cards; format: host/sabot/poker/README.",
+            help="The betting of that hand, without its cards; format: "
+            "host/sabot/games/holdem/README.",
         ),
     ] = None,
     still_open: Annotated[

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sabot.blackjack.house import House, house_of
-from sabot.blackjack.shoe_game import house_in
-from sabot.blackjack.side_wagers import SIDE
 from sabot.errors import SabotError
-from sabot.games.score import score_unchecked
-from sabot.games.wagers import STANDARD, outcome_of
+from sabot.games.baccarat.score import score_unchecked
+from sabot.games.baccarat.wagers import STANDARD, outcome_of
+from sabot.games.blackjack.house import House, house_of
+from sabot.games.blackjack.shoe_game import house_in
+from sabot.games.blackjack.side_wagers import SIDE
 from sabot.log.families.boxes import BOX, BlackjackRound
 from sabot.log.families.hands import Hand
 from sabot.log.reveal import KeptGame

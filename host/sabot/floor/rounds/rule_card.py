@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sabot.blackjack.shoe_game import GAME as BLACKJACK
-from sabot.blackjack.shoe_game import house_in as blackjack_house_in
 from sabot.errors import UnknownGame
-from sabot.games.catalogue import find_game
+from sabot.games.baccarat.catalogue import find_game
+from sabot.games.baccarat.house_game import ONLY_WITH, WAGERS_OF_CHOICE, chosen_in
+from sabot.games.baccarat.wagers import WAGERS
+from sabot.games.blackjack.shoe_game import GAME as BLACKJACK
+from sabot.games.blackjack.shoe_game import house_in as blackjack_house_in
 from sabot.games.choices import Choice, value_text
-from sabot.games.house_game import ONLY_WITH, WAGERS_OF_CHOICE, chosen_in
-from sabot.games.wagers import WAGERS
-from sabot.poker.shoe_game import GAME as HOLDEM
-from sabot.poker.shoe_game import house_in as holdem_house_in
+from sabot.games.holdem.shoe_game import GAME as HOLDEM
+from sabot.games.holdem.shoe_game import house_in as holdem_house_in
 from sabot_protocol.blackjack import BlackjackGame
 from sabot_protocol.games import FamilyGame, Game, GameError, game_of
 from sabot_protocol.holdem import HoldemGame

@@ -6,8 +6,8 @@ One narrow page to print, without script, font or network.
 from collections.abc import Iterable
 from datetime import tzinfo
 
-from sabot.games.settle import Settlement
-from sabot.games.wager_file import Area, GivenRound
+from sabot.games.baccarat.settle import Settlement
+from sabot.games.baccarat.wager_file import Area, GivenRound
 from sabot.log.rounds import Round
 from sabot.reports.html import as_text, page
 from sabot.table_time import text_of

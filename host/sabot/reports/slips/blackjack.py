@@ -5,10 +5,10 @@ One narrow page to print, without script, font or network.
 
 from collections.abc import Iterable
 
-from sabot.blackjack.dealer import Dealer
-from sabot.blackjack.house import SOURCE, TITLE
-from sabot.blackjack.play import Hand
-from sabot.blackjack.settle import Line, Settled
+from sabot.games.blackjack.dealer import Dealer
+from sabot.games.blackjack.house import SOURCE, TITLE
+from sabot.games.blackjack.play import Hand
+from sabot.games.blackjack.settle import Line, Settled
 from sabot.log.families.boxes import BlackjackRound
 from sabot.reports.html import as_text, page
 from sabot.reports.slips.baccarat import STYLE, amounts_table

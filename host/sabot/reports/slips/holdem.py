@@ -5,10 +5,10 @@ One narrow page to print, without script, font or network.
 
 from collections.abc import Iterable
 
+from sabot.games.holdem.hand_file import HandFile
+from sabot.games.holdem.house import SOURCE, TITLE
+from sabot.games.holdem.settle import Award, HandSettlement, word_of
 from sabot.log.families.hands import Hand
-from sabot.poker.hand_file import HandFile
-from sabot.poker.house import SOURCE, TITLE
-from sabot.poker.settle import Award, HandSettlement, word_of
 from sabot.reports.html import as_text, page
 from sabot.reports.slips.baccarat import STYLE, amounts_table
 from sabot.text import amount, card_symbol
