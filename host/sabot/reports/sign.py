@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from sabot.games.baccarat.catalogue import find_game
 from sabot.games.baccarat.limits import Limits, limits_in
-from sabot.games.baccarat.wagers import WAGERS
+from sabot.games.baccarat.wagers import STANDARD, WAGERS
 from sabot.reports.html import as_text, page
 from sabot.text import amount
 from sabot_protocol.games import Game
@@ -24,26 +24,6 @@ _DRAGON_7 = (
     "collected."
 )
 """Maryland, Chapters 2 B(6)(b), 1 B(1) and 1 B(2)."""
-
-_PRIZES = {
-    "player_pair": "first two Player cards of one rank",
-    "banker_pair": "first two Banker cards of one rank",
-    "dragon_7": "Banker wins with 7 of three cards",
-    "panda_8": "Player wins with 8 of three cards",
-    "natural": "natural winner",
-    **{f"win_by_{margin}": f"win by {margin} points" for margin in range(4, 10)},
-    "fortune_7": "Banker wins with 7 of three cards",
-    "golden_8": "Player wins with 8 of three cards",
-    "heavenly_9_both": "both hands 9 of three cards",
-    "heavenly_9": "one hand 9 of three cards",
-    "blazing_7s_three": "both hands 7 of three cards",
-    "blazing_7s_two": "both hands 7 of two cards",
-    "blazing_7s_mixed": "7 of two cards against 7 of three",
-    "cover_all": "any of the other four wins",
-}
-"""What the prizes of bonus and side wagers are for; the hands themselves need no words."""
-
-_PUSHES = {"natural_tie": "equal naturals", "tie": "tie", "dragon_7": "Dragon 7"}
 
 _MANY_ROWS = 14
 """With more rows than this the sign has a smaller type, so that it stays one page."""
@@ -95,9 +75,12 @@ def _odds(game: Game) -> Iterable[str]:
     """The rows of the odds: one for each prize, and one for each result that pushes."""
     for name in game.wagers:
         wager = WAGERS[name]
-        pays = wager.pays_to_one(game.house).items()
-        lines = [(_PRIZES.get(prize, ""), f"{to_one} to 1") for prize, to_one in pays]
-        lines += [(_PUSHES[push], "push") for push in wager.pushes_in(game)]
+        # A standard wager is on the hand that it is named after, and needs no more words.
+        lines = [
+            ("" if name in STANDARD else prize.words, f"{to_one} to 1")
+            for prize, to_one in wager.paid(game.house).values()
+        ]
+        lines += [(push.words, "push") for push in wager.all_pushes_in(game)]
         for place, (what, worth) in enumerate(lines):
             kind = "" if place == len(lines) - 1 else ' class="more"'
             title = as_text(wager.title) if not place else ""

@@ -1,6 +1,7 @@
 """The sign at a table, against the texts of the rule documents."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 from host.tests.support.table import clause, game
 from sabot.cli import app
 from sabot.games.baccarat import catalogue
+from sabot.games.baccarat.wagers import WAGERS, Prize
 from sabot.reports import sign
 
 MARYLAND = ("md-mini", "md-midi", "ez-mini", "ez-midi")
@@ -121,3 +123,22 @@ def test_the_command_prints_the_sign_as_a_whole_page(name: str) -> None:
     assert done.stdout.startswith("<!DOCTYPE html>") and done.stdout.endswith("</html>\n")
     assert "default-src 'none'" in done.stdout and "<script" not in done.stdout
     assert game(name, burn="one").sha256.hex() in done.stdout
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_prize_of_a_bonus_or_side_wager_is_a_blank_row(name: str) -> None:
+    played = game(name)
+    shown = odds_on(sign.render(played))
+    others = {WAGERS[wager].title for wager in played.wagers} - {"Player", "Banker", "Tie"}
+    assert not [wager for wager in others if "" in shown[wager]]
+
+
+def test_a_new_prize_is_on_the_sign_with_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    new = Prize("sweep", "all six cards red", lambda score: False, lambda house: 300)
+    golden = WAGERS["golden_8"]
+    longer = replace(golden, prizes=(*golden.prizes, new))
+    monkeypatch.setitem(WAGERS, "golden_8", longer)
+    assert odds_on(sign.render(game("pa-mini")))["Golden 8"] == {
+        "Player wins with 8 of three cards": "25 to 1",
+        "all six cards red": "300 to 1",
+    }

@@ -9,6 +9,8 @@ from typing import Any
 
 from sabot.errors import Forbidden, did_you_mean
 from sabot.games.baccarat.score import Score
+from sabot.games.prize import NamedPrize
+from sabot_protocol import enums
 from sabot_protocol.games import HITS_OF_WAGER, Game
 
 House = Mapping[str, Any]
@@ -60,14 +62,34 @@ class WagerOutcome:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Prize:
-    """One way in which a wager wins."""
+DOT = "."
+"""The mark of a pair: the roads have a dot for it."""
 
-    name: str
+
+@dataclass(frozen=True, slots=True)
+class Prize(NamedPrize):
+    """One way in which a wager wins. Raises ValueError for a hit without a mark, and for a mark
+    that no road could show, because the shoe does not record what it is for."""
+
     holds: Callable[[Score], bool]
+    """The rule: whether a round has it."""
     pays_to_one: Callable[[House], int]
     """0 if the house does not pay the prize: then it is none."""
+    mark: str = ""
+    """How the roads mark the hit that it is for (`enums.HITS`): one to three characters, or DOT."""
+
+    def __post_init__(self) -> None:
+        NamedPrize.__post_init__(self)
+        if bool(self.mark) != (self.name in enums.HITS):
+            wrong = "is no hit, and has a mark" if self.mark else "is a hit, and has no mark"
+            raise ValueError(f"the prize {self.name} {wrong}; the roads mark the hits")
+
+
+@dataclass(frozen=True, slots=True)
+class Push(NamedPrize):
+    """A result on which a wager is returned."""
+
+    holds: Callable[[Score], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +100,35 @@ class Wager:
     clauses: Mapping[str, str]
     """The clause on the wager, by each rule document that has it."""
     prizes: tuple[Prize, ...]
-    pushes: Mapping[str, Callable[[Score], bool]]
-    """The tests for a push, by name. "dragon_7" applies only where that wager is offered,
+    pushes: tuple[Push, ...] = ()
+    """The results on which it pushes. "dragon_7" applies only where that wager is offered,
     "natural_tie" only if the house chose it."""
     owes_vigorish: bool = False
 
+    def __post_init__(self) -> None:
+        if not self.clauses or not all(self.clauses.values()):
+            raise ValueError(f"the wager {self.title} has no clause; cite the document that has it")
+
+    def all_pushes_in(self, game: Game) -> list[Push]:
+        """Return the results on which it pushes in this game."""
+        return [push for push in self.pushes if _applies(push.name, game)]
+
     def pushes_in(self, game: Game) -> list[str]:
-        """Return the names of the results on which it pushes in this game."""
-        return [name for name in self.pushes if _applies(name, game)]
+        """Return their names."""
+        return [push.name for push in self.all_pushes_in(game)]
+
+    def paid(self, house: House) -> dict[str, tuple[Prize, int]]:
+        """Return the prizes that are paid with the house's choices, by name, and what each pays to
+        one. Of prizes with one name, which are for different rounds, the last one that is paid."""
+        return {
+            prize.name: (prize, to_one)
+            for prize in self.prizes
+            if (to_one := prize.pays_to_one(house))
+        }
 
     def pays_to_one(self, house: House) -> dict[str, int]:
         """Return what each prize pays with the house's choices, without those that are not paid."""
-        return {prize.name: to_one for prize in self.prizes if (to_one := prize.pays_to_one(house))}
+        return {name: to_one for name, (_, to_one) in self.paid(house).items()}
 
 
 def outcome_of(wager: str, score: Score, game: Game) -> WagerOutcome:
@@ -102,7 +141,7 @@ def outcome_of(wager: str, score: Score, game: Game) -> WagerOutcome:
             f"{game.name} does not offer the wager {wager!r}; {did_you_mean(wager, game.wagers)}"
         )
     row = WAGERS[wager]
-    if any(row.pushes[name](score) for name in row.pushes_in(game)):
+    if any(push.holds(score) for push in row.all_pushes_in(game)):
         return _PUSH
     for prize in row.prizes:
         to_one = prize.pays_to_one(game.house)
@@ -181,10 +220,6 @@ def _naturals_tied(score: Score) -> bool:
     return _tied(score) and score.player_natural and score.banker_natural
 
 
-def _dragon_7(score: Score) -> bool:
-    return "dragon_7" in score.hits
-
-
 def _mixed_7s(score: Score) -> bool:
     """Whether both hands have 7, one with two cards and the other with three."""
     return score.player_total == score.banker_total == 7 and len(score.player) != len(score.banker)
@@ -202,26 +237,27 @@ def _dragon_bonus(hand: str, clauses: Mapping[str, str]) -> Wager:
     def pays(prize: str) -> Callable[[House], int]:
         return lambda house: DRAGON_BONUS_PAYS[house["dragon_bonus"]][prize]
 
-    prizes = [Prize("natural", natural, pays("natural"))]
+    prizes = [Prize("natural", "natural winner", natural, pays("natural"))]
     for margin in range(9, 3, -1):
-        prizes.append(Prize(f"win_by_{margin}", by(margin), pays(f"win_by_{margin}")))
-    return Wager(
-        f"Dragon Bonus on the {hand.title()}",
-        clauses,
-        tuple(prizes),
-        {"natural_tie": _naturals_tied},
-    )
+        name = f"win_by_{margin}"
+        prizes.append(Prize(name, f"win by {margin} points", by(margin), pays(name)))
+    equal = Push("natural_tie", "equal naturals", _naturals_tied)
+    return Wager(f"Dragon Bonus on the {hand.title()}", clauses, tuple(prizes), (equal,))
 
 
-def _bonus(title: str, clauses: Mapping[str, str], hit: str, pays: int) -> Wager:
+def _bonus(title: str, clauses: Mapping[str, str], prize: Prize) -> Wager:
     """Return a wager that wins on a hit (`enums.HITS`) and never pushes."""
-    return Wager(title, clauses, (Prize(hit, _has_hit(hit), _always(pays)),), {})
+    return Wager(title, clauses, (prize,))
 
 
-def _treasures(title: str, *hits: str, more: tuple[Prize, ...] = ()) -> Wager:
-    """Return one of the 5 Treasures, which wins on any of `hits` and the prizes `more`."""
-    prizes = tuple(Prize(hit, _has_hit(hit), _treasure(hit)) for hit in hits)
-    return Wager(title, _TREASURES_CLAUSE, prizes + more, {})
+def _hit(name: str, words: str, pays: Callable[[House], int], mark: str) -> Prize:
+    """Return the prize for a hit (`enums.HITS`)."""
+    return Prize(name, words, _has_hit(name), pays, mark)
+
+
+def _treasures(title: str, *prizes: Prize) -> Wager:
+    """Return one of the 5 Treasures, which wins on any of its prizes."""
+    return Wager(title, _TREASURES_CLAUSE, prizes)
 
 
 def _cover_all(score: Score) -> bool:
@@ -234,12 +270,14 @@ def _cover_all_of_mixed_7s(house: House) -> int:
 
 
 _EVEN = _always(1)
+_TIE_PUSHES = Push("tie", "tie", _tied)
 
 _DRAGON_BONUS_CLAUSES = {
     "maryland": "Chapters 7 A(4), 12 E and F",
     # The document does not mention equal naturals: see the choice `natural_tie`.
     "pennsylvania": "Dragon Bonus",
 }
+_ANY_TREASURE = "any of the other four wins"
 _TREASURES_CLAUSE = {"pennsylvania": "5 Treasures Bonus; the amounts are the house's choice"}
 
 WAGERS: Mapping[str, Wager] = {
@@ -251,8 +289,8 @@ WAGERS: Mapping[str, Wager] = {
             "maryland": "Chapters 7 A(2), 12 A",
             "pennsylvania": "paragraph 2",
         },
-        (Prize("player", _won_by("player"), _EVEN),),
-        {"tie": _tied},
+        (Prize("player", "the Player wins", _won_by("player"), _EVEN),),
+        (_TIE_PUSHES,),
     ),
     "banker": Wager(
         "Banker",
@@ -262,9 +300,9 @@ WAGERS: Mapping[str, Wager] = {
             "maryland": "Chapters 7 A(1), 12 C",
             "pennsylvania": "paragraphs 1 and 2",
         },
-        (Prize("banker", _won_by("banker"), _EVEN),),
+        (Prize("banker", "the Banker wins", _won_by("banker"), _EVEN),),
         # Only EZ Baccarat offers the Dragon 7 wager, so only there a score has this hit.
-        {"tie": _tied, "dragon_7": _dragon_7},
+        (_TIE_PUSHES, Push("dragon_7", "Dragon 7", _has_hit("dragon_7"))),
         owes_vigorish=True,
     ),
     "tie": Wager(
@@ -275,32 +313,68 @@ WAGERS: Mapping[str, Wager] = {
             "maryland": "Chapters 7 A(3), 12 B",
             "pennsylvania": "paragraphs 1 and 2",
         },
-        (Prize("tie", _won_by("tie"), _chosen_tie),),
-        {},
+        (Prize("tie", "a tie", _won_by("tie"), _chosen_tie),),
     ),
-    "player_pair": _bonus("Player pair", {"pairs": "paragraph 2"}, "player_pair", 11),
-    "banker_pair": _bonus("Banker pair", {"pairs": "paragraph 2"}, "banker_pair", 11),
-    "dragon_7": _bonus("Dragon 7 Insurance", {"maryland": "Chapters 7 A(5), 12 G"}, "dragon_7", 40),
-    "panda_8": _bonus("Panda 8 Insurance", {"maryland": "Chapters 7 A(6), 12 H"}, "panda_8", 25),
+    "player_pair": _bonus(
+        "Player pair",
+        {"pairs": "paragraph 2"},
+        _hit("player_pair", "first two Player cards of one rank", _always(11), DOT),
+    ),
+    "banker_pair": _bonus(
+        "Banker pair",
+        {"pairs": "paragraph 2"},
+        _hit("banker_pair", "first two Banker cards of one rank", _always(11), DOT),
+    ),
+    "dragon_7": _bonus(
+        "Dragon 7 Insurance",
+        {"maryland": "Chapters 7 A(5), 12 G"},
+        _hit("dragon_7", "Banker wins with 7 of three cards", _always(40), "D7"),
+    ),
+    "panda_8": _bonus(
+        "Panda 8 Insurance",
+        {"maryland": "Chapters 7 A(6), 12 H"},
+        _hit("panda_8", "Player wins with 8 of three cards", _always(25), "P8"),
+    ),
     "dragon_bonus_player": _dragon_bonus("player", _DRAGON_BONUS_CLAUSES),
     "dragon_bonus_banker": _dragon_bonus("banker", _DRAGON_BONUS_CLAUSES),
-    "fortune_7": _treasures("Fortune 7", "fortune_7"),
-    "golden_8": _treasures("Golden 8", "golden_8"),
-    "heavenly_9": _treasures("Heavenly 9", "heavenly_9_both", "heavenly_9"),
+    "fortune_7": _treasures(
+        "Fortune 7",
+        _hit("fortune_7", "Banker wins with 7 of three cards", _treasure("fortune_7"), "F7"),
+    ),
+    "golden_8": _treasures(
+        "Golden 8",
+        _hit("golden_8", "Player wins with 8 of three cards", _treasure("golden_8"), "G8"),
+    ),
+    "heavenly_9": _treasures(
+        "Heavenly 9",
+        _hit("heavenly_9_both", "both hands 9 of three cards", _treasure("heavenly_9_both"), "HH"),
+        _hit("heavenly_9", "one hand 9 of three cards", _treasure("heavenly_9"), "H9"),
+    ),
     "blazing_7s": _treasures(
         "Blazing 7s",
-        "blazing_7s_three",
-        "blazing_7s_two",
-        more=(Prize("blazing_7s_mixed", _mixed_7s, _treasure("blazing_7s_mixed")),),
-    ),
-    "cover_all": Wager(
-        "Cover All",
-        _TREASURES_CLAUSE,
-        (
-            Prize("cover_all", _cover_all, _treasure("cover_all")),
-            Prize("cover_all", _mixed_7s, _cover_all_of_mixed_7s),
+        _hit(
+            "blazing_7s_three", "both hands 7 of three cards", _treasure("blazing_7s_three"), "777"
         ),
-        {},
+        _hit("blazing_7s_two", "both hands 7 of two cards", _treasure("blazing_7s_two"), "77"),
+        Prize(
+            "blazing_7s_mixed",
+            "7 of two cards against 7 of three",
+            _mixed_7s,
+            _treasure("blazing_7s_mixed"),
+        ),
+    ),
+    "cover_all": _treasures(
+        "Cover All",
+        Prize("cover_all", _ANY_TREASURE, _cover_all, _treasure("cover_all")),
+        Prize("cover_all", _ANY_TREASURE, _mixed_7s, _cover_all_of_mixed_7s),
     ),
 }
 """Every wager, by its name in game documents."""
+
+MARKS: Mapping[str, str] = {
+    prize.name: prize.mark
+    for wager in WAGERS.values()
+    for prize in wager.prizes
+    if prize.mark and prize.mark != DOT
+}
+"""How the roads mark a hit that a wager of the game depends on. Pairs have dots."""

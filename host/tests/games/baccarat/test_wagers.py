@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sabot.errors import Forbidden
 from sabot.games.baccarat.catalogue import document
 from sabot.games.baccarat.score import Score, score
-from sabot.games.baccarat.wagers import outcome_of, vigorish_cents
+from sabot.games.baccarat.wagers import WAGERS, Prize, Push, Wager, outcome_of, vigorish_cents
+from sabot_protocol import enums
 from sabot_protocol.games import Game
 
 # A round of each kind: Player's cards, Banker's cards.
@@ -261,3 +262,29 @@ def test_vigorish_is_rounded_to_the_next_25_cents(won_cents: int) -> None:
 @pytest.mark.parametrize("name", ["ez-mini", "ez-midi"])
 def test_ez_baccarat_takes_no_vigorish(name: str) -> None:
     assert vigorish_cents(1_000_000, game_of(name)) == 0
+
+
+def test_a_prize_without_words_cannot_be_made() -> None:
+    for words in ("", " "):
+        with pytest.raises(ValueError, match="the prize six_in_a_row has no words"):
+            Prize("six_in_a_row", words, lambda score: True, lambda house: 5)
+        with pytest.raises(ValueError, match="the prize six_in_a_row has no words"):
+            Push("six_in_a_row", words, lambda score: True)
+
+
+def test_a_hit_without_a_mark_and_a_mark_without_a_hit_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="panda_8 is a hit, and has no mark"):
+        Prize("panda_8", "Player wins with 8", lambda score: True, lambda house: 5)
+    with pytest.raises(ValueError, match="six_in_a_row is no hit, and has a mark"):
+        Prize("six_in_a_row", "six in a row", lambda score: True, lambda house: 5, "6R")
+
+
+def test_a_wager_without_a_clause_cannot_be_made() -> None:
+    for clauses in ({}, {"maryland": ""}):
+        with pytest.raises(ValueError, match="the wager Six has no clause"):
+            Wager("Six", clauses, ())
+
+
+def test_every_hit_is_a_prize_so_that_it_has_words_and_a_mark() -> None:
+    prizes = {prize.name for wager in WAGERS.values() for prize in wager.prizes}
+    assert set(enums.HITS) <= prizes
