@@ -13,10 +13,9 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.view import console, print_json, print_page, progress, time_text
 from sabot.errors import BadWagers, GameDiffers, ImpossibleDeal
-from sabot.games.blackjack import odds as all_odds
 from sabot.games.blackjack import score as scores
+from sabot.games.blackjack import slip as table_slip
 from sabot.games.blackjack import table_file
-from sabot.games.blackjack.dealer_odds import FINALS, points_text
 from sabot.games.blackjack.house import (
     CASHIER_CHOICES,
     DEAL_CHOICES,
@@ -27,22 +26,23 @@ from sabot.games.blackjack.house import (
     house_of,
 )
 from sabot.games.blackjack.logged import with_cards
-from sabot.games.blackjack.main_odds import DOUBLE, HIT, PAID, SPLIT, STAND, SURRENDER
-from sabot.games.blackjack.odds import Odds, final_text
+from sabot.games.blackjack.odds import all_odds
+from sabot.games.blackjack.odds.all_odds import Odds, final_text
+from sabot.games.blackjack.odds.dealer_odds import FINALS, points_text
+from sabot.games.blackjack.odds.main_odds import DOUBLE, HIT, PAID, SPLIT, STAND, SURRENDER
+from sabot.games.blackjack.odds.side_odds import all_insurance
 from sabot.games.blackjack.paytables import CHOICES as SIDE_CHOICES
 from sabot.games.blackjack.paytables import clause_of, odds_text
 from sabot.games.blackjack.settle import INSURANCE, MAIN, Settled, settle
 from sabot.games.blackjack.shoe_game import GAME, OF_THE_SHOE, document, house_in
-from sabot.games.blackjack.side_odds import all_insurance
 from sabot.games.blackjack.side_wagers import SIDE
+from sabot.games.blackjack.slip import dealer_text, hand_text, wager_text
 from sabot.games.choices import Choice, value_text
 from sabot.games.json_fields import in_file
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.place import Place
 from sabot.log.store import Store, open_store
 from sabot.reports.selected.one_round import one_blackjack_round
-from sabot.reports.slips import blackjack as table_slip
-from sabot.reports.slips.blackjack import dealer_text, hand_text, wager_text
 from sabot.reports.terminal.rounds import round_line
 from sabot.terminal import plain
 from sabot.text import amount, card_names, counted

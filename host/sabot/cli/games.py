@@ -13,6 +13,7 @@ from sabot.errors import ImpossibleDeal
 from sabot.games import families
 from sabot.games.baccarat import odds as all_odds
 from sabot.games.baccarat import score as scores
+from sabot.games.baccarat import sign
 from sabot.games.baccarat.house_game import (
     ONLY_WITH,
     WAGERS_OF_CHOICE,
@@ -28,7 +29,6 @@ from sabot.link.ports import Port
 from sabot.log.dealt import game_of as dealt_game
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.store import open_store
-from sabot.reports import sign
 from sabot.reports.selected.one_round import baccarat, one_dealt
 from sabot.reports.terminal.rounds import hand_text
 from sabot.terminal import plain

@@ -15,6 +15,7 @@ from sabot.cli.view import console, print_json, print_page, time_text
 from sabot.errors import ReportUnusable
 from sabot.files import replace_whole
 from sabot.games.holdem import hand_file
+from sabot.games.holdem import slip as hand_slip
 from sabot.games.holdem.betting import PlayedAct
 from sabot.games.holdem.hand_file import HandFile
 from sabot.games.holdem.house import TITLE
@@ -27,7 +28,6 @@ from sabot.log.families.hands import Hand
 from sabot.log.place import Place
 from sabot.log.store import open_store
 from sabot.reports.selected.one_round import one_hand
-from sabot.reports.slips import holdem as hand_slip
 from sabot.reports.terminal.rounds import round_line
 from sabot.terminal import plain
 from sabot.text import amount, card_symbol

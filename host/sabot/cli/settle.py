@@ -13,7 +13,7 @@ from sabot.cli.blackjack import InLog, settle_table
 from sabot.cli.view import console, print_json, print_page, problems, time_text
 from sabot.errors import BadWagers, Forbidden, GameDiffers
 from sabot.games import families
-from sabot.games.baccarat import wager_file
+from sabot.games.baccarat import slip, wager_file
 from sabot.games.baccarat.house_game import chosen_in
 from sabot.games.baccarat.score import score
 from sabot.games.baccarat.settle import InShoe, Settlement
@@ -28,7 +28,6 @@ from sabot.log.place import Place
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store, open_store
 from sabot.reports.selected.one_round import LoggedRound, one_round
-from sabot.reports.slips import baccarat as slip
 from sabot.reports.terminal.rounds import round_line
 from sabot.table_time import HostZone
 from sabot.terminal import plain

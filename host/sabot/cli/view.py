@@ -211,7 +211,7 @@ def print_the_rest() -> None:
 
 
 def print_page(html: str) -> None:
-    """Print a page, whose texts `sabot.reports.html` has made safe."""
+    """Print a page, whose texts `sabot.html` has made safe."""
     print(html, end="", flush=True)
 
 

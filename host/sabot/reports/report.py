@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sabot.audit.checks.findings import Finding
 from sabot.games.families import OTHER_FAMILIES
+from sabot.html import as_text, page, verdict
 from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeEndedEvent
 from sabot.link.seals import opened
 from sabot.log.families.boxes import BlackjackRound
@@ -19,7 +20,6 @@ from sabot.log.families.hands import Hand
 from sabot.log.reveal import ShownGames, all_shown, hidden_after, without_secret_card
 from sabot.log.rounds import Dealt, Round, Rounds, not_understood_text
 from sabot.reports import svg
-from sabot.reports.html import as_text, page, verdict
 from sabot.reports.incident import Incident, spaced
 from sabot.reports.incidents import incidents_of
 from sabot.reports.road_pictures import roads_of

@@ -22,7 +22,7 @@ _MODULES = (
     "games.baccarat.test_settle_pennsylvania",
     "games.baccarat.test_settle_washington",
     "games.baccarat.test_settle_cli",
-    "reports.test_sign",
+    "games.baccarat.test_sign",
 )
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from sabot.games.blackjack.dealer_odds import final_odds
 from sabot.games.blackjack.house import house_of
-from sabot.games.blackjack.main_odds import Against
-from sabot.games.blackjack.side_odds import insurance_odds, side_odds
+from sabot.games.blackjack.odds.dealer_odds import final_odds
+from sabot.games.blackjack.odds.main_odds import Against
+from sabot.games.blackjack.odds.side_odds import insurance_odds, side_odds
 
 Cards = tuple[int, ...]
 Done = tuple[tuple[int, int], ...]

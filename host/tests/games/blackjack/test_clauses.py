@@ -62,7 +62,7 @@ def test_no_clause_was_skipped_in_counting() -> None:
 
 
 def test_every_clause_that_the_code_cites_is_in_the_table() -> None:
-    cited = set(_CLAUSE.findall("".join(map(_text, _CODE.glob("*.py")))))
+    cited = set(_CLAUSE.findall("".join(map(_text, _CODE.rglob("*.py")))))
     cited |= {each for choice in CHOICES for each in _CLAUSE.findall(choice.clause)}
     cited |= {each for wager in SIDE_WAGERS for each in _CLAUSE.findall(clause_of(wager))}
     assert len(cited) > 10

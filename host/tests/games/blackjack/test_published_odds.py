@@ -6,11 +6,17 @@ from typing import Any
 
 import pytest
 
-from sabot.games.blackjack.dealer_odds import BLACKJACK, BUST, all_final_odds, new_cards, without
 from sabot.games.blackjack.house import house_of
-from sabot.games.blackjack.main_odds import Against, up_card_odds
-from sabot.games.blackjack.odds import odds
-from sabot.games.blackjack.side_odds import all_insurance, insurance_odds, side_odds
+from sabot.games.blackjack.odds.all_odds import odds
+from sabot.games.blackjack.odds.dealer_odds import (
+    BLACKJACK,
+    BUST,
+    all_final_odds,
+    new_cards,
+    without,
+)
+from sabot.games.blackjack.odds.main_odds import Against, up_card_odds
+from sabot.games.blackjack.odds.side_odds import all_insurance, insurance_odds, side_odds
 
 # House edge in percent: side wager, decks, paytable, edge, as many places as were published.
 SIDE_EDGES = [

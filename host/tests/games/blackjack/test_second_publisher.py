@@ -12,9 +12,9 @@ a six both decide alike. His figures have six digits, and come from numbers of s
 
 import pytest
 
-from sabot.games.blackjack.dealer_odds import new_cards, without
 from sabot.games.blackjack.house import House, house_of
-from sabot.games.blackjack.main_odds import SPLIT, Against, Pair, up_card_odds
+from sabot.games.blackjack.odds.dealer_odds import new_cards, without
+from sabot.games.blackjack.odds.main_odds import SPLIT, Against, Pair, up_card_odds
 
 # Up card, points of the two cards: worth of standing, hitting, doubling.
 HANDS: dict[int, dict[Pair, tuple[float, float, float]]] = {

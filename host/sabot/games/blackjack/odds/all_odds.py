@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sabot.games.blackjack.dealer_odds import (
+from sabot.games.blackjack.house import House
+from sabot.games.blackjack.odds.dealer_odds import (
     BLACKJACK,
     BUST,
     POINTS,
@@ -14,16 +15,15 @@ from sabot.games.blackjack.dealer_odds import (
     new_cards,
     points_text,
 )
-from sabot.games.blackjack.house import House
-from sabot.games.blackjack.main_odds import UpCardOdds, up_card_odds
-from sabot.games.blackjack.paytables import odds_text
-from sabot.games.blackjack.side_odds import (
+from sabot.games.blackjack.odds.main_odds import UpCardOdds, up_card_odds
+from sabot.games.blackjack.odds.side_odds import (
     InsuranceOdds,
     WagerOdds,
     all_insurance,
     insurance_odds,
     side_odds,
 )
+from sabot.games.blackjack.paytables import odds_text
 
 _NAMES = {BLACKJACK: "blackjack", BUST: "bust"}
 

@@ -9,9 +9,8 @@ from typer.testing import CliRunner
 
 from host.tests.support.table import clause, game
 from sabot.cli import app
-from sabot.games.baccarat import catalogue
+from sabot.games.baccarat import catalogue, sign
 from sabot.games.baccarat.wagers import WAGERS, Prize
-from sabot.reports import sign
 
 MARYLAND = ("md-mini", "md-midi", "ez-mini", "ez-midi")
 NAMES = [each.name for each in catalogue.GAMES]

@@ -9,9 +9,9 @@ from sabot.games.blackjack.dealer import Dealer
 from sabot.games.blackjack.house import SOURCE, TITLE
 from sabot.games.blackjack.play import Hand
 from sabot.games.blackjack.settle import Line, Settled
+from sabot.games.slip_page import STYLE, amounts_table
+from sabot.html import as_text, page
 from sabot.log.families.boxes import BlackjackRound
-from sabot.reports.html import as_text, page
-from sabot.reports.slips.baccarat import STYLE, amounts_table
 from sabot.text import amount, card_symbol
 
 

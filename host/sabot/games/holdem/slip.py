@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from sabot.games.holdem.hand_file import HandFile
 from sabot.games.holdem.house import SOURCE, TITLE
 from sabot.games.holdem.settle import Award, HandSettlement, word_of
+from sabot.games.slip_page import STYLE, amounts_table
+from sabot.html import as_text, page
 from sabot.log.families.hands import Hand
-from sabot.reports.html import as_text, page
-from sabot.reports.slips.baccarat import STYLE, amounts_table
 from sabot.text import amount, card_symbol
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import perm
 
-from sabot.games.blackjack.dealer_odds import POINTS, Cards, new_cards, without
 from sabot.games.blackjack.house import House
+from sabot.games.blackjack.odds.dealer_odds import POINTS, Cards, new_cards, without
 from sabot.games.blackjack.paytables import Pays
 from sabot.games.blackjack.side_wagers import SIDE, SideWager, pays_to_one
 from sabot_protocol import cards as playing_cards

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from sabot.games.baccarat.catalogue import find_game
 from sabot.games.baccarat.limits import Limits, limits_in
 from sabot.games.baccarat.wagers import STANDARD, WAGERS
-from sabot.reports.html import as_text, page
+from sabot.html import as_text, page
 from sabot.text import amount
 from sabot_protocol.games import Game
 

@@ -3,27 +3,16 @@
 One narrow page to print, without script, font or network.
 """
 
-from collections.abc import Iterable
 from datetime import tzinfo
 
 from sabot.games.baccarat.settle import Settlement
 from sabot.games.baccarat.wager_file import Area, GivenRound
+from sabot.games.slip_page import STYLE, amounts_table
+from sabot.html import as_text, page
 from sabot.log.rounds import Round
-from sabot.reports.html import as_text, page
 from sabot.table_time import text_of
 from sabot.text import amount, card_symbol
 from sabot_protocol.games import Game
-
-STYLE = """
-body { max-width: 110mm; font-size: 9.5pt; }
-h1 { font-size: 1.5em; } td.number, th.number { text-align: right; white-space: nowrap; }
-td { vertical-align: top; padding: .12em .6em .12em 0; }
-.floor { margin: .8em 0; padding: .4em .6em; border: 2px solid #111; }
-.sign { margin-top: 2.2em; border-top: 1px solid #111; }
-footer { margin-top: .8em; font-size: 7pt; color: #444; overflow-wrap: anywhere; }
-@page { size: A5; margin: 10mm; }
-@media print { body { margin: 0 auto; padding: 0; } tr, .floor, .sign { break-inside: avoid; } }
-"""
 
 _ALWAYS = ("wagered_cents", "paid_cents", "house_cents")
 """Sums that a slip shows also if they are nothing."""
@@ -94,17 +83,3 @@ def _cards(dealt: GivenRound) -> str:
         return f"Void: {dealt.void}"
     player, banker = (" ".join(map(card_symbol, hand)) for hand in (dealt.player, dealt.banker))
     return f"Player {player}; Banker {banker}"
-
-
-def amounts_table(rows: Iterable[tuple[str, ...]], names: tuple[str, ...] = ()) -> str:
-    """A table whose last column has amounts, with the names of its columns."""
-    heads = "".join(f"<th>{name}</th>" for name in names[:-1])
-    heads += "".join(f'<th class="number">{name}</th>' for name in names[-1:])
-    shown = (
-        "<tr>"
-        + "".join(f"<td>{as_text(cell)}</td>" for cell in row[:-1])
-        + f'<td class="number">{as_text(row[-1])}</td></tr>'
-        for row in rows
-    )
-    head = f"<thead><tr>{heads}</tr></thead>" if names else ""
-    return f"<table>{head}<tbody>{''.join(shown)}</tbody></table>"

@@ -22,15 +22,6 @@ from fractions import Fraction
 from functools import cache
 from math import perm
 
-from sabot.games.blackjack.dealer_odds import (
-    BLACKJACK,
-    BUST,
-    POINTS,
-    Cards,
-    dealer_hands,
-    new_cards,
-    without,
-)
 from sabot.games.blackjack.hands import MOST, Total
 from sabot.games.blackjack.house import (
     ALL_WAGERS,
@@ -40,6 +31,15 @@ from sabot.games.blackjack.house import (
     NONE,
     ONE_CARD,
     House,
+)
+from sabot.games.blackjack.odds.dealer_odds import (
+    BLACKJACK,
+    BUST,
+    POINTS,
+    Cards,
+    dealer_hands,
+    new_cards,
+    without,
 )
 
 HIT, STAND, DOUBLE, SPLIT, SURRENDER, PAID = (
