@@ -1,19 +1,43 @@
-"""The games of all families that a shoe deals."""
+"""The families of games that a shoe deals, and the games of all of them."""
 
 from collections.abc import Mapping
 
 from sabot.errors import UnknownGame, nearest
-from sabot.games.baccarat import catalogue
-from sabot.games.baccarat.house_game import HouseGame
-from sabot.games.blackjack import shoe_game as blackjack
-from sabot.games.dealt_game import DealtGame
-from sabot.games.holdem import shoe_game as holdem
+from sabot.games.baccarat import family as baccarat
+from sabot.games.blackjack import family as blackjack
+from sabot.games.family import Family, Game
+from sabot.games.holdem import family as holdem
+from sabot.log.rounds import Dealt
 
-OTHER_FAMILIES: tuple[DealtGame, ...] = (blackjack.GAME, holdem.GAME)
-"""Those that are not baccarat; the games of baccarat are in `catalogue.GAMES`."""
+FAMILIES = (baccarat.FAMILY, blackjack.FAMILY, holdem.FAMILY)
 
-GAMES: tuple[HouseGame | DealtGame, ...] = (*catalogue.GAMES, *OTHER_FAMILIES)
+DEFAULT = baccarat.FAMILY
+"""The family where none is named."""
+
+GAMES: tuple[Game, ...] = tuple(game for family in FAMILIES for game in family.games)
 """Every game, as `sabot games` lists them."""
+
+_BY_NAME = {game.name: family for family in FAMILIES for game in family.games}
+_BY_ROUND = {family.rounds: family for family in FAMILIES}
+
+
+def of_game(name: str | None) -> Family:
+    """Return the family of the game with this name; without a name, and for an unknown one, the
+    default, which suggests the nearest of its own names. Raises UnknownGame if the nearest name is
+    one of another family."""
+    if name is None:
+        return DEFAULT
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    near = nearest(name, list(_BY_NAME))
+    if near is not None and _BY_NAME[near] is not DEFAULT:
+        raise UnknownGame(f"unknown game {name!r}; did you mean {near}?")
+    return DEFAULT
+
+
+def of_round(dealt: Dealt) -> Family:
+    """Return the family of a round of a log."""
+    return _BY_ROUND[type(dealt)]
 
 
 def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
@@ -21,27 +45,4 @@ def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
 
     Raises UnknownGame, and Forbidden for choices that the rules do not allow.
     """
-    for game in OTHER_FAMILIES:
-        if game.name == name:
-            return game.document(choices)
-    _check_spelling(name)
-    return catalogue.document(name, choices)
-
-
-def baccarat(name: str) -> HouseGame:
-    """Return the game of baccarat with this name. Raises UnknownGame."""
-    if name == holdem.GAME.name:
-        raise UnknownGame(
-            f"there are no odds and no scores of {name} here; `sabot settle --game {name} "
-            "HAND.json` settles a hand"
-        )
-    _check_spelling(name)
-    return catalogue.find_game(name)
-
-
-def _check_spelling(name: str) -> None:
-    """Raise UnknownGame if the nearest name is one of another family; the catalogue does it for
-    baccarat."""
-    near = nearest(name, [game.name for game in GAMES])
-    if near is not None and any(game.name == near for game in OTHER_FAMILIES):
-        raise UnknownGame(f"unknown game {name!r}; did you mean {near}?")
+    return of_game(name).document(name, choices)

@@ -10,7 +10,7 @@ from datetime import tzinfo
 from pathlib import Path
 
 from sabot.audit.checks.findings import Finding
-from sabot.games.families import OTHER_FAMILIES
+from sabot.games import families
 from sabot.html import as_text, page, verdict
 from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeEndedEvent
 from sabot.link.seals import opened
@@ -105,7 +105,12 @@ def render(report: ReportInput) -> str:
 
 
 _NONE = "&#x2013;"
-_OTHER_FAMILIES = [game.name for game in OTHER_FAMILIES]
+_OTHER_FAMILIES = [
+    game.name
+    for family in families.FAMILIES
+    if family is not families.DEFAULT
+    for game in family.games
+]
 
 _NOT_CHECKED = "no_key"  # the kind of finding that the audit chain could not be checked
 

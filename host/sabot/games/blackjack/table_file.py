@@ -27,7 +27,7 @@ from sabot.games.json_fields import (
     quoted,
     read_bytes,
 )
-from sabot.text import counted
+from sabot.text import card_names, counted
 
 HIT, STAND, DOUBLE, SPLIT, SURRENDER = WORDS = ("hit", "stand", "double", "split", "surrender")
 DOUBLE_CENTS = "double_cents"
@@ -132,6 +132,21 @@ def table_of(fields: Mapping[str, Any]) -> TableFile:
         house,
         name_of(fields["name"], "name") if "name" in fields else "",
     )
+
+
+def typed_cards(text: str) -> list[str]:
+    """Return the cards of a hand as people type them: "8S TD". Raises ImpossibleDeal for what is no
+    playing card, BadWagers for no card."""
+    try:
+        names = card_names(text)
+    except ValueError as error:
+        raise ImpossibleDeal(str(error)) from None
+    if not names:
+        raise BadWagers("a hand without cards; write --box '8S TD' and --dealer '9H 7C'")
+    for name in names:
+        if len(name) != 2:
+            raise ImpossibleDeal(f"{name} is not a playing card; write 7H, TC")
+    return names
 
 
 def _box(value: object, place: int) -> Box:

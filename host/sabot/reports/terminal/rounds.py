@@ -8,19 +8,11 @@ from rich.text import Text
 from sabot.log.families.boxes import BlackjackRound, BoxHand
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round, not_understood_text
-from sabot.terminal import MOST_IN_NAME, card_text, plain
+from sabot.terminal import MOST_IN_NAME, card_text, hand_text, plain
 from sabot.text import counted, shortened
 
 WINNER_STYLE = {"player": "bold blue", "banker": "bold red", "tie": "bold green"}
 """How the winners of baccarat look."""
-
-
-def hand_text(hand: Sequence[str], total: int | None) -> Text:
-    """A hand's total and its cards."""
-    text = Text("-" if total is None else str(total), style="bold")
-    for card in hand:
-        text.append("  ").append_text(card_text(card))
-    return text
 
 
 def outcome_text(ended: Round) -> Text:
