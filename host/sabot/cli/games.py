@@ -11,7 +11,8 @@ from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.view import console, print_json, print_lines, print_page, progress
 from sabot.games import families
-from sabot.games.family import Answer, ToScore, new_table
+from sabot.games.family import Answer, ToScore
+from sabot.games.lines import new_table
 from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.reports.selected.one_round import Chosen, round_chosen

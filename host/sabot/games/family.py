@@ -9,18 +9,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
-from typing import Any, Protocol
-
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sabot.games.choices import Choice
 from sabot.log.rounds import Dealt
-from sabot.log.store import Store
-from sabot.terminal import LongLine
 
-Line = str | Text | Table | LongLine
-"""What a command prints for people: a line, or a table."""
+if TYPE_CHECKING:  # listing games should wait neither for a log nor for a terminal's tables
+    from sabot.games.lines import Line
+    from sabot.log.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +24,7 @@ class Answer:
     """What a command prints, in the form that is asked for. Each form is made only then."""
 
     as_json: Callable[[], dict[str, Any]]
-    lines: Callable[[], Iterable[Line]]
+    lines: "Callable[[], Iterable[Line]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +33,7 @@ class FoundRound:
 
     dealt: Dealt
     table: str
-    store: Store
+    store: "Store"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,21 +164,3 @@ class Family:
     def document(self, name: str, chosen: Mapping[str, object] = {}) -> bytes:
         """Return the document of a game with the house's choices, for a shoe."""
         return self.find_game(name).document(chosen)
-
-
-def new_table(*names: str, right: Sequence[str] = ()) -> Table:
-    """Return an empty table with these columns, those in `right` to the right."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in names:
-        table.add_column(name, justify="right" if name in right else "left")
-    return table
-
-
-def sums_table(rows: Iterable[tuple[str, str]]) -> Table:
-    """Return a table of names and amounts."""
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for name, cents in rows:
-        table.add_row(name, cents)
-    return table

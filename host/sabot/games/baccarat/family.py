@@ -1,4 +1,7 @@
-"""Baccarat as a family of games: what the commands ask of it."""
+"""Baccarat as a family of games: what the commands ask of it.
+
+What needs a log or a terminal is imported where it is used: listing games should not wait for it.
+"""
 
 from collections.abc import Mapping
 
@@ -21,11 +24,7 @@ from sabot.games.family import (
     ToSettle,
 )
 from sabot.games.json_fields import in_file
-from sabot.log.dealt import game_of
-from sabot.log.reading.rounds import json_of
 from sabot.log.rounds import Round
-from sabot.log.store import Filter
-from sabot.table_time import HostZone
 from sabot.text import card_names
 from sabot_protocol import games
 from sabot_protocol.games import MINI_NAME, Game
@@ -66,6 +65,9 @@ def _check_settle(asked: ToSettle) -> None:
 def _settle(asked: ToSettle) -> Settled:
     """Settle wagers on a round that the file has, or a log with the game that dealt it."""
     from sabot.games.baccarat import shown, slip
+    from sabot.log.dealt import game_of
+    from sabot.log.reading.rounds import json_of
+    from sabot.table_time import HostZone
 
     on_table = wagers_of(asked.lines) if asked.path is None else wager_file.read(asked.path)
     named = _named_game(asked, on_table)
@@ -144,6 +146,8 @@ def _choice(value: object) -> str:
 
 def _in_shoe(found: FoundRound) -> InShoe:
     """Where a round is in its shoe of cards, and whether that ended after it."""
+    from sabot.log.store import Filter
+
     ended = _round_of(found)
     of_shoe = Filter(ended.unit, ended.shoe, kinds=("betting_open", "shoe_ended"))
     # From its begin: a misdeal ends the last round after the shoe of cards has ended.
@@ -171,6 +175,8 @@ def _score_cards(asked: ToScore) -> Answer | None:
 
 
 def _score_round(found: FoundRound, asked: ToScore) -> Answer:
+    from sabot.log.dealt import game_of
+
     dealt = _round_of(found)
     if dealt.void is not None:
         raise ImpossibleDeal(

@@ -10,7 +10,7 @@ from sabot.games.baccarat.score import Score
 from sabot.games.baccarat.settle import Settlement
 from sabot.games.baccarat.wagers import WAGERS, WagerOutcome
 from sabot.games.choices import Choice, value_text
-from sabot.games.family import Line, new_table, sums_table
+from sabot.games.lines import Line, new_table, sums_table
 from sabot.terminal import LongLine, hand_text, plain
 from sabot.text import amount, counted
 from sabot_protocol.games import Game

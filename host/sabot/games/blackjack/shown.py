@@ -20,7 +20,7 @@ from sabot.games.blackjack.shoe_game import OF_THE_SHOE
 from sabot.games.blackjack.side_wagers import SIDE
 from sabot.games.blackjack.slip import dealer_text, hand_text, wager_text
 from sabot.games.choices import Choice, value_text
-from sabot.games.family import Line, new_table, sums_table
+from sabot.games.lines import Line, new_table, sums_table
 from sabot.terminal import LongLine, plain
 from sabot.text import amount, counted
 from sabot_protocol.cards import DECK_SIZE

@@ -8,18 +8,15 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from sabot.errors import BadWagers, Misused, UnknownGame
-from sabot.games.choices import value_text
 from sabot.games.dealt_game import DealtGame
 from sabot.games.family import (
     Answer,
     Family,
     FoundRound,
-    Line,
     Settled,
     Steps,
     ToScore,
     ToSettle,
-    new_table,
 )
 from sabot.games.holdem.hand_file import HandFile, read
 from sabot.games.holdem.house import NAME
@@ -27,7 +24,6 @@ from sabot.games.holdem.logged import with_cards
 from sabot.games.holdem.shoe_game import GAME, house_in
 from sabot.games.json_fields import in_file
 from sabot.log.families.hands import Hand
-from sabot.terminal import LongLine
 from sabot_protocol import games
 from sabot_protocol.holdem import HoldemGame
 
@@ -42,6 +38,8 @@ def _find_game(name: str) -> DealtGame:
 
 def _card(name: str, chosen: Mapping[str, object]) -> Answer:
     """What a house chooses, of the shoe and of the cashier."""
+    from sabot.games.holdem import rule_card
+
     listed = _find_game(name)
     game = games.game_of(listed.document(chosen))
 
@@ -53,14 +51,7 @@ def _card(name: str, chosen: Mapping[str, object]) -> Answer:
         about = {"name": listed.name, "title": listed.title, "source": listed.source}
         return about | {"choices": choices, "sha256": game.sha256.hex()}
 
-    def lines() -> list[Line]:
-        table = new_table("the house chooses", "as shown", "allowed", "clause")
-        for each in listed.choices:
-            shown = value_text(chosen.get(each.name, each.default))  # type: ignore[arg-type]
-            table.add_row(each.name, shown, each.allowed_text(), each.source_text())
-        return [*map(LongLine, (listed.title, listed.source, "")), table]
-
-    return Answer(as_json, lines)
+    return Answer(as_json, lambda: rule_card.card_lines(listed, chosen))
 
 
 def _sign(name: str, chosen: Mapping[str, object]) -> str:

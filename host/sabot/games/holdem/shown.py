@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from rich.table import Table
 from rich.text import Text
 
-from sabot.games.family import Line, new_table
 from sabot.games.holdem.betting import PlayedAct
 from sabot.games.holdem.house import TITLE
 from sabot.games.holdem.settle import Award, HandSettlement, word_of
+from sabot.games.lines import Line, new_table
 from sabot.terminal import LongLine, plain
 from sabot.text import amount, card_symbol
 
