@@ -156,6 +156,9 @@ def test_the_picture_has_the_rooms_in_the_order_that_is_enforced() -> None:
     assert rooms
     for contract in rooms:
         (package,) = contract["containers"]
+        if package not in rows:  # within a room, whose own page says it
+            assert "." in package
+            continue
         enforced = [{room.strip() for room in layer.split("|")} for layer in contract["layers"]]
         assert _layers(rows[package]) == enforced, package
 

@@ -6,9 +6,14 @@ from typing import get_args
 import pytest
 
 from sabot.errors import UnknownGame
+from sabot.floor.rounds.indexed_round import Indexing
 from sabot.games import families
 from sabot.games.family import Family
+from sabot.log import rounds
 from sabot.log.rounds import Dealt
+from sabot.reports.selected import selection
+from sabot.reports.terminal.rounds import SHOWN
+from sabot.web import round_picture
 from sabot_protocol import games
 
 _NEEDED = [each.name for each in fields(Family) if each.default is MISSING]
@@ -38,6 +43,14 @@ def test_the_games_of_a_family_have_documents_of_that_family(family: Family) -> 
     for game in family.games:
         assert families.of_game(game.name) is family and family.find_game(game.name) is game
         assert games.game_of(families.document(game.name)).family == family.name
+
+
+def test_the_rounds_of_every_family_are_made_and_shown() -> None:
+    all_rounds = {family.rounds for family in families.FAMILIES}
+    indexing = Indexing(lambda sha256: None)
+    tables = (rounds._TAKEN, SHOWN, selection._SEQUENCES, round_picture._HANDS_OF)
+    for table in (*tables, indexing._of_family):
+        assert set(table) == all_rounds
 
 
 def test_an_unknown_name_is_one_of_the_default_family_unless_another_has_a_near_one() -> None:

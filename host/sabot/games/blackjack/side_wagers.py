@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from sabot.games.blackjack.hands import is_blackjack, points_of, rank_of
 from sabot.games.blackjack.paytables import Pays
+from sabot.games.prize import NamedPrize
 from sabot_protocol import cards as playing_cards
 
 _DECK = [playing_cards.name_of(number) for number in range(playing_cards.DECK_SIZE)]
@@ -22,11 +23,11 @@ Holds = Callable[[str, str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Prize:
+class Prize(NamedPrize):
     """One way in which a side wager wins."""
 
-    name: str
     holds: Holds
+    """The rule: whether the cards have it."""
     dealer: Callable[[str, str], bool] | None = None
     """What also must hold of the dealer's first two cards; None for nothing."""
 
@@ -172,14 +173,16 @@ def _ace_king(one: str, two: str, _up: str) -> bool:
 
 
 def _twenties(name: str, card: str, *kings: Prize) -> tuple[Prize, ...]:
+    both, words = _both(card), f"two {name.replace('_', ' ')}"
+    with_dealer = f"{words}, and the dealer has a blackjack"
     return (
-        Prize(f"{name}_and_dealer_blackjack", _both(card), _dealer_blackjack),
-        Prize(name, _both(card)),
+        Prize(f"{name}_and_dealer_blackjack", with_dealer, both, _dealer_blackjack),
+        Prize(name, words, both),
         *kings[:1],
-        Prize("matched_20", _and(_same, _total_20)),
-        Prize("suited_20", _and(_in_suit, _total_20)),
+        Prize("matched_20", "20 of two equal cards", _and(_same, _total_20)),
+        Prize("suited_20", "20 in one suit", _and(_in_suit, _total_20)),
         *kings[1:],
-        Prize("any_20", _total_20),
+        Prize("any_20", "any other 20", _total_20),
     )
 
 
@@ -189,59 +192,75 @@ SIDE: Mapping[str, SideWager] = {
     ),
     "match_the_dealer": SideWager(
         "Match-the-Dealer",
-        (Prize("suited_match", _matches_in_suit), Prize("match", _matches)),
+        (
+            Prize("suited_match", "a card like the up card in rank and suit", _matches_in_suit),
+            Prize("match", "a card like the up card in rank", _matches),
+        ),
         needs_up=True,
         by_card=True,
     ),
     "in_between": SideWager(
         "In Between",
         (
-            Prize("three_of_a_kind", _three_of_a_kind),
-            Prize("one_between", _between(1, 1)),
-            Prize("two_between", _between(2, 2)),
-            Prize("three_between", _between(3, 3)),
-            Prize("more_between", _between(4, 11)),
+            Prize("three_of_a_kind", "all three cards of one rank", _three_of_a_kind),
+            Prize("one_between", "the up card between, where one rank fits", _between(1, 1)),
+            Prize("two_between", "the up card between, where two ranks fit", _between(2, 2)),
+            Prize("three_between", "the up card between, where three ranks fit", _between(3, 3)),
+            Prize("more_between", "the up card between, where more ranks fit", _between(4, 11)),
         ),
         needs_up=True,
     ),
     "royal_match_21": SideWager(
         "Royal Match 21",
         (
-            Prize("crown_treasure", _royal_match, _royal_match),
-            Prize("royal_match", _royal_match),
-            Prize("suited_match", _in_suit),
+            Prize(
+                "crown_treasure",
+                "king and queen in one suit, and the dealer too",
+                _royal_match,
+                _royal_match,
+            ),
+            Prize("royal_match", "king and queen in one suit", _royal_match),
+            Prize("suited_match", "two cards in one suit", _in_suit),
         ),
     ),
     "bet_the_set_21": SideWager(
-        "Bet the Set 21", (Prize("suited_pair", _same), Prize("pair", _pair))
+        "Bet the Set 21",
+        (
+            Prize("suited_pair", "a pair in one suit", _same),
+            Prize("pair", "a pair", _pair),
+        ),
     ),
     "kings_bounty": SideWager(
         "King's Bounty",
         _twenties(
             "kings_of_spades",
             "KS",
-            Prize("suited_kings", _and(_kings, _same)),
-            Prize("kings", _kings),
+            Prize("suited_kings", "two kings in one suit", _and(_kings, _same)),
+            Prize("kings", "two kings", _kings),
         ),
     ),
     "three_card_poker": SideWager(
         "Three Card Poker",
         (
-            Prize("suited_three_of_a_kind", _and(_three_of_a_kind, _flush)),
-            Prize("straight_flush", _and(_straight_of_three, _flush)),
-            Prize("three_of_a_kind", _three_of_a_kind),
-            Prize("straight", _straight_of_three),
-            Prize("flush", _flush),
+            Prize(
+                "suited_three_of_a_kind",
+                "three of a rank in one suit",
+                _and(_three_of_a_kind, _flush),
+            ),
+            Prize("straight_flush", "a straight in one suit", _and(_straight_of_three, _flush)),
+            Prize("three_of_a_kind", "all three cards of one rank", _three_of_a_kind),
+            Prize("straight", "a straight", _straight_of_three),
+            Prize("flush", "three cards in one suit", _flush),
         ),
         needs_up=True,
     ),
     "house_money": SideWager(
         "House Money",
         (
-            Prize("ace_king_suited", _and(_ace_king, _in_suit)),
-            Prize("straight_flush", _and(_straight_of_two, _in_suit)),
-            Prize("pair", _pair),
-            Prize("straight", _straight_of_two),
+            Prize("ace_king_suited", "ace and king in one suit", _and(_ace_king, _in_suit)),
+            Prize("straight_flush", "a straight in one suit", _and(_straight_of_two, _in_suit)),
+            Prize("pair", "a pair", _pair),
+            Prize("straight", "a straight", _straight_of_two),
         ),
     ),
 }

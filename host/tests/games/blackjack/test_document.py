@@ -1,6 +1,8 @@
 """What Chapters 2 and 13 of Maryland's blackjack rules say, clause by clause."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -9,7 +11,9 @@ from host.tests.support.tables import box, lines, only, settled
 from sabot.errors import Forbidden
 from sabot.games.blackjack.house import house_of
 from sabot.games.blackjack.paytables import PUBLISHED, SIDE_WAGERS
-from sabot.games.blackjack.side_wagers import SIDE
+from sabot.games.blackjack.side_wagers import SIDE, Prize
+
+_README = Path(__file__).resolve().parents[3] / "sabot" / "games" / "blackjack" / "README.md"
 
 Test = TypeVar("Test", bound=Callable[..., None])
 
@@ -192,3 +196,15 @@ def test_the_hit_and_run_progressive_is_not_offered() -> None:
         settled("6H TC 2D", box("TS TD", "stand", side={"hit_and_run_progressive": 100}))
     with pytest.raises(Forbidden, match="hit_and_run_progressive A is forbidden; allowed: only"):
         house_of({"hit_and_run_progressive": "A"})
+
+
+def test_the_readme_says_what_each_prize_of_a_side_wager_is_for() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (.+) \|$", _README.read_text(), re.MULTILINE)
+    assert rows == [
+        (name, prize.name, prize.words) for name, side in SIDE.items() for prize in side.prizes
+    ]
+
+
+def test_a_prize_of_a_side_wager_without_words_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="the prize red has no words"):
+        Prize("red", "", lambda one, two, up: True)
