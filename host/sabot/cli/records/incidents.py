@@ -12,7 +12,7 @@ from sabot.audit.table_names import Tables
 from sabot.cli.chosen import Format, InTime, takes_options
 from sabot.cli.view import Output, console, events_progress, print_objects, problems
 from sabot.log.store import Store, open_store
-from sabot.reports.absences import absences_of, replacement_of
+from sabot.reports.absences import absences_in, replacement_of
 from sabot.reports.incident import KINDS, Incident, Limits
 from sabot.reports.incident_search import Wanted
 from sabot.reports.incident_spans import search_file
@@ -87,7 +87,7 @@ def _of_host(store: Store, unit: str, wanted: Wanted) -> list[Incident]:
     event says in which it was."""
     if wanted.shoe is not None:
         return []
-    of_host = [*absences_of(unit, store.presence(unit)), *replacement_of(store, unit)]
+    of_host = [*absences_in(store, unit), *replacement_of(store, unit)]
     return [each for each in of_host if wanted.has(each)]
 
 
