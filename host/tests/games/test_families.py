@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 
 from sabot.errors import UnknownGame
+from sabot.floor.rounds import rule_card
 from sabot.floor.rounds.indexed_round import Indexing
 from sabot.games import families
 from sabot.games.family import Family
@@ -51,6 +52,7 @@ def test_the_rounds_of_every_family_are_made_and_shown() -> None:
     tables = (rounds._TAKEN, SHOWN, selection._SEQUENCES, round_picture._HANDS_OF)
     for table in (*tables, indexing._of_family):
         assert set(table) == all_rounds
+    assert tuple(rule_card._CARDS) == games.FAMILIES
 
 
 def test_an_unknown_name_is_one_of_the_default_family_unless_another_has_a_near_one() -> None:

@@ -6,7 +6,7 @@ What the rules do not allow is left to the floor; the rest of the table is settl
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -169,44 +169,67 @@ def settle(
     rules = Rules(game)
     on_table = _as_logged(on_table, in_shoe)
     settled = Settlement(_announcement(game, dealt), warned=tuple(sorted(on_table.warned)))
-    void = isinstance(dealt, str)
+    settled.wagered_cents = sum(sum(each.wagers.values()) for each in on_table.positions)
+    positions = sorted(on_table.positions, key=_highest_first)
     refusals = rules.refusals(on_table)
-    # In a void round nothing counts: forbidden wagers are returned as all others.
-    settled.left = [each for each in refusals if each.wager is None or not void]
+    if isinstance(dealt, str):
+        # Nothing counts: forbidden wagers are returned as all others.
+        settled.left = [each for each in refusals if each.wager is None]
+        settled.steps += _all_returned(positions, rules.why_void(dealt))
+    else:
+        settled.left = refusals
+        staked = _staked(settled, positions, on_table, rules)
+        settled.steps += _collected_paid_and_pushed(game, rules, staked, dealt)
+        if game.turned_by == "players":
+            settled.handlers = _handlers(game, [(at, each) for at, of in staked for each in of])
+    _settle_markers(settled, on_table, rules, in_shoe)
+    return settled
+
+
+def _all_returned(positions: Iterable[Position], why: str) -> list[SettlementStep]:
+    """Return every wager: the round is void."""
+    return [
+        _step(RETURN, position, wager, cents, why)
+        for position in positions
+        for wager, cents in position.wagers.items()
+    ]
+
+
+def _staked(
+    settled: Settlement, positions: Iterable[Position], on_table: WagerFile, rules: Rules
+) -> list[tuple[Position, list[Stake]]]:
+    """Return the wagers of each position that the rules allow, and settle what is given back of
+    them before the deal."""
     left = {(each.area, each.player, each.wager) for each in settled.left}
-    collected: list[SettlementStep] = []
-    winning: list[SettlementStep] = []
-    pushed: list[SettlementStep] = []
-    staked: list[tuple[Position, Stake]] = []
-    for position in sorted(on_table.positions, key=_highest_first):
-        settled.wagered_cents += sum(position.wagers.values())
-        if isinstance(dealt, str):
-            settled.steps += [
-                _step(RETURN, position, wager, cents, rules.why_void(dealt))
-                for wager, cents in position.wagers.items()
-            ]
-            continue
+    staked = []
+    for position in positions:
         stakes = [
             rules.stake(position, wager, on_table.warned)
             for wager in position.wagers
             if (position.area, position.player, wager) not in left
         ]
-        staked += [(position, stake) for stake in stakes]
         _return_and_notify(settled, position, stakes)
-        verdicts = [(each, outcome_of(each.wager, dealt, game)) for each in stakes]
+        staked.append((position, stakes))
+    return staked
+
+
+def _collected_paid_and_pushed(
+    game: Game, rules: Rules, staked: Iterable[tuple[Position, Sequence[Stake]]], dealt: Score
+) -> list[SettlementStep]:
+    """Return the steps after the deal in their order: all losing wagers, then the winning
+    positions, then what stays: Maryland, Chapter 11 B."""
+    collected: list[SettlementStep] = []
+    winning: list[SettlementStep] = []
+    pushed: list[SettlementStep] = []
+    for position, stakes in staked:
+        verdicts = [(each, outcome_of(each.wager, dealt, game)) for each in stakes if each.cents]
         for stake, verdict in verdicts:
-            if verdict.outcome == "lose" and stake.cents:
+            if verdict.outcome == "lose":
                 collected.append(_step(COLLECT, position, stake.wager, stake.cents))
-            elif verdict.outcome == "push" and stake.cents:
+            elif verdict.outcome == "push":
                 pushed.append(_step(PUSH, position, stake.wager, stake.cents))
-        winning += _vigorish_and_payments(
-            rules, position, [(stake, verdict) for stake, verdict in verdicts if stake.cents]
-        )
-    settled.steps += collected + winning + pushed
-    if game.turned_by == "players" and not void:
-        settled.handlers = _handlers(game, staked)
-    _settle_markers(settled, on_table, rules, in_shoe)
-    return settled
+        winning += _vigorish_and_payments(rules, position, verdicts)
+    return collected + winning + pushed
 
 
 def _as_logged(on_table: WagerFile, in_shoe: InShoe | None) -> WagerFile:
