@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from sabot.floor.dealt_cards import DealtCards, dealt_cards, last_ended_shoe
 from sabot.floor.wall import Tile
-from sabot.games.baccarat.wagers import MARKS
 from sabot.log import boards
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
@@ -19,7 +18,7 @@ from sabot.table_time import time_of_day
 from sabot.web.access import Guarded, Visit
 from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page
-from sabot.web.road_pictures import roads_of, totals_of
+from sabot.web.road_pictures import MARKS, roads_of, totals_of
 from sabot.web.sources import Parts
 from sabot.web.tile_view import points, view_of
 
