@@ -6,13 +6,13 @@ from itertools import islice
 
 from sabot.audit.checks.decoding import values_of
 from sabot.desk.alerts import Alert
-from sabot.floor.incident_feed import IncidentFeed
-from sabot.floor.pace import Pace, PaceLimits
 from sabot.floor.table import Table, TableFold
 from sabot.link.events import Event
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import ShownGames
-from sabot.reports.incident import Incident, Limits
+from sabot.notable.incident import Incident, Limits
+from sabot.notable.incident_feed import IncidentFeed
+from sabot.notable.pace import Pace, PaceLimits
 from sabot.table_time import duration_text
 from sabot.text import counted
 

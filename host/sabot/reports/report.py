@@ -18,15 +18,15 @@ from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand
 from sabot.log.reveal import ShownGames, all_shown, hidden_after, without_secret_card
 from sabot.log.rounds import Dealt, Round, Rounds, not_understood_text
+from sabot.notable.incident import Incident
+from sabot.notable.incident_finder import incidents_of
 from sabot.reports import svg
 from sabot.reports.html import as_text, page, verdict
-from sabot.reports.incident import Incident, spaced
-from sabot.reports.incidents import incidents_of
 from sabot.reports.road_pictures import roads_of
 from sabot.reports.roads import outcomes_of
 from sabot.reports.svg import ShownCard
 from sabot.table_time import duration_text, iso_of, moment_of, text_of
-from sabot.text import card_symbol, counted
+from sabot.text import card_symbol, counted, spaced
 from sabot_protocol import cards
 
 

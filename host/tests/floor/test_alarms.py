@@ -16,7 +16,6 @@ from host.tests.support.helpers import FirmwareLog, event_bytes, new_log, shuffl
 from sabot.desk.alerts import Alert
 from sabot.desk.desk import Desk
 from sabot.errors import DiskFull
-from sabot.floor.alarms import WATERMARK
 from sabot.floor.live import Floor
 from sabot.floor.live_table import AlertLimits
 from sabot.floor.wall import tile_of
@@ -25,7 +24,8 @@ from sabot.link.wire import parse_event
 from sabot.log.presence import ATTACHED, Span
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Store
-from sabot.reports.incident_search import Search, Wanted
+from sabot.notable.alert_raiser import WATERMARK
+from sabot.notable.incident_search import Search, Wanted
 from sabot_firmware.table.shoe_of_cards import DEALING
 
 _KEEP_S = 11

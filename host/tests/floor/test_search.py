@@ -21,7 +21,7 @@ from sabot.floor.rounds.search import ANY, Query
 from sabot.floor.rounds.search_line import BadSearch, Known, read_fields, read_line
 from sabot.floor.rounds.search_words import OUTCOMES, in_words
 from sabot.log.store import open_store
-from sabot.reports.incident import KINDS
+from sabot.notable.incident import KINDS
 from sabot.table_time import zone_of
 from sabot_protocol import enums
 

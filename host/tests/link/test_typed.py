@@ -9,7 +9,7 @@ import pytest
 from host.tests.support.helpers import event_bytes, framed, values_of
 from sabot.link import events, messages, wire
 from sabot.link.refusals import TEXTS, text_of
-from sabot.reports.incidents import IncidentFinder
+from sabot.notable.incident_finder import IncidentFinder
 from sabot_protocol import enums, frame
 from sabot_protocol import events as event_definitions
 from sabot_protocol import messages as definitions
@@ -102,7 +102,9 @@ def test_an_event_has_a_class_with_its_fields(kind: Shape) -> None:
 @pytest.mark.parametrize("kind", event_definitions.KINDS, ids=lambda kind: kind.name)
 def test_an_event_is_an_incident_or_is_said_to_be_none(kind: Shape) -> None:
     taken = getattr(IncidentFinder, f"_on_{kind.name}", None)
-    where = f"add _on_{kind.name} to host/sabot/reports/incidents.py, or name it in _NO_INCIDENT"
+    where = (
+        f"add _on_{kind.name} to host/sabot/notable/incident_finder.py, or name it in _NO_INCIDENT"
+    )
     assert (taken is None) == (kind.name in _NO_INCIDENT), where
     if taken is not None:
         assert get_type_hints(taken)["event"] is events.EVENTS[kind.number]
@@ -112,7 +114,7 @@ def test_no_incident_is_made_of_an_event_that_there_is_not() -> None:
     names = {kind.name for kind in event_definitions.KINDS}
     taken = {name[4:] for name in dir(IncidentFinder) if name.startswith("_on_")}
     where = "which protocol/sabot_protocol/events.py does not define"
-    assert taken <= names, f"host/sabot/reports/incidents.py has {taken - names}, {where}"
+    assert taken <= names, f"host/sabot/notable/incident_finder.py has {taken - names}, {where}"
     assert names >= _NO_INCIDENT, f"_NO_INCIDENT of {__file__} has {_NO_INCIDENT - names}, {where}"
 
 

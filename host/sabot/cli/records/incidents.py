@@ -12,10 +12,10 @@ from sabot.audit.table_names import Tables
 from sabot.cli.chosen import Format, InTime, takes_options
 from sabot.cli.view import Output, console, events_progress, print_objects, problems
 from sabot.log.store import Store, open_store
-from sabot.reports.absences import absences_of, replacement_of
-from sabot.reports.incident import KINDS, Incident, Limits
-from sabot.reports.incident_search import Wanted
-from sabot.reports.incident_spans import search_file
+from sabot.notable.absences import absences_of, replacement_of
+from sabot.notable.incident import KINDS, Incident, Limits
+from sabot.notable.incident_search import Wanted
+from sabot.notable.incident_spans import search_file
 from sabot.terminal import name_text, plain
 
 _DEFAULTS = Limits()

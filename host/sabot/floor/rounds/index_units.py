@@ -12,11 +12,11 @@ from sabot.floor.rounds.indexed_round import IndexedRound
 from sabot.log.follow import Follower
 from sabot.log.reveal import hidden_round
 from sabot.log.store import Store
-from sabot.reports.absences import absences_of, replacement_of
-from sabot.reports.incident import Incident
-from sabot.reports.incident_search import Decoded, Shoe, decoded, shoes_in, shoes_of, take
-from sabot.reports.incident_spans import notable_of_records
-from sabot.reports.incidents import IncidentFinder
+from sabot.notable.absences import absences_of, replacement_of
+from sabot.notable.incident import Incident
+from sabot.notable.incident_finder import IncidentFinder
+from sabot.notable.incident_search import Decoded, Shoe, decoded, shoes_in, shoes_of, take
+from sabot.notable.incident_spans import notable_of_records
 from sabot_protocol import events
 
 _SETTLED_S = 5.0

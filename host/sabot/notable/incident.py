@@ -7,7 +7,7 @@ from typing import Any
 from sabot.link.events import ErrorEvent, GapEvent, JournalFaultEvent
 from sabot.log.boards import board_of, unit_of
 from sabot.table_time import duration_text, iso_of, text_of, time_of_day
-from sabot.text import card_symbol
+from sabot.text import card_symbol, spaced
 from sabot_protocol import cards
 
 KINDS = {
@@ -194,11 +194,6 @@ def error_text(event: ErrorEvent) -> str:
     if event.card is not None and event.card < cards.DECK_SIZE:
         text += f" {card_symbol(cards.name_of(event.card))}"
     return text if event.fault == "none" else f"{text} ({spaced(event.fault)})"
-
-
-def spaced(name: str) -> str:
-    """A name of the protocol, with spaces between its words."""
-    return name.replace("_", " ")
 
 
 def numbers_text(event: GapEvent | JournalFaultEvent) -> str:

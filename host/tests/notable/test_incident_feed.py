@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from host.tests.reports.test_incident_search import (
+from host.tests.notable.test_incident_search import (
     Raw,
     dealt_records,
     random_records,
     slow_records,
 )
 from sabot.audit.checks.decoding import values_of
-from sabot.floor.incident_feed import IncidentFeed
 from sabot.log.reveal import NONE_KEPT, ShownGames
-from sabot.reports.incident import Limits
-from sabot.reports.incident_search import Search, Wanted
+from sabot.notable.incident import Limits
+from sabot.notable.incident_feed import IncidentFeed
+from sabot.notable.incident_search import Search, Wanted
 
 Key = tuple[str, int | None]
 

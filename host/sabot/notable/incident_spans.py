@@ -17,8 +17,8 @@ from sabot.audit.workers import Workers, count_here, workers
 from sabot.log.place import Place
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Store, open_store
-from sabot.reports.incident import Incident
-from sabot.reports.incident_search import (
+from sabot.notable.incident import Incident
+from sabot.notable.incident_search import (
     MOST_TOGETHER,
     Decoded,
     Notable,

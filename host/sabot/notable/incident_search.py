@@ -22,8 +22,8 @@ from sabot.audit.play.play_checks import PlayChecks
 from sabot.link.events import Event, SealedCardEvent
 from sabot.link.seals import RoundSeal
 from sabot.log.reveal import Reveal, ShownGames, without_secret_card
-from sabot.reports.incident import Incident, Limits
-from sabot.reports.incidents import IncidentFinder
+from sabot.notable.incident import Incident, Limits
+from sabot.notable.incident_finder import IncidentFinder
 from sabot_protocol import enums, events
 
 MOST_TOGETHER = 50_000

@@ -4,9 +4,9 @@ import pytest
 
 from host.tests.support.busy_floor import BusyUnit
 from host.tests.support.helpers import event_of
-from sabot.floor.pace import Pace, PaceLimits
 from sabot.link.events import Event
 from sabot.link.wire import parse_event
+from sabot.notable.pace import Pace, PaceLimits
 
 _LIMITS = PaceLimits()
 

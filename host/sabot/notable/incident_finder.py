@@ -47,7 +47,7 @@ from sabot.link.events import (
     WrongMacsEvent,
 )
 from sabot.log.reveal import NONE_KEPT, SECRET_CARD, ShownGames
-from sabot.reports.incident import (
+from sabot.notable.incident import (
     CLEARED,
     RESOLVED,
     VOIDED,
@@ -57,10 +57,9 @@ from sabot.reports.incident import (
     change_text,
     error_text,
     numbers_text,
-    spaced,
 )
 from sabot.table_time import duration_text
-from sabot.text import card_symbol, counted, printable
+from sabot.text import card_symbol, counted, printable, spaced
 from sabot_protocol import cards, enums
 
 CLOCK_TOLERANCE_MS = 5000

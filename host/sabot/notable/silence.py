@@ -3,20 +3,19 @@
 from collections.abc import Iterator
 
 from sabot.desk.alerts import Alert
-from sabot.floor.table import Table
 from sabot.log.follow import Follower
 from sabot.log.store import Filter, Store
-from sabot.reports.absences import absences_of
+from sabot.notable.absences import absences_of
 from sabot.table_time import duration_text
 
 _SAY_WHETHER = ("shoe_loaded", "betting_open", "shoe_ended")
 """Kinds of events after which it is known whether a shoe of cards is in play."""
 
 
-def silent_now(table: Table, since_unix_ms: int) -> Alert:
-    """The alert for a table that is silent now."""
+def silent_now(unit: str, shoe: int, round_: int, since_unix_ms: int) -> Alert:
+    """Return the alert for a unit that is silent now, in this round of this shoe of cards."""
     detail = "a shoe of cards is in play, and no log has the shoe"
-    return _alert(table.unit, table.shoe, table.round, since_unix_ms, detail)
+    return _alert(unit, shoe, round_, since_unix_ms, detail)
 
 
 def silent_before(

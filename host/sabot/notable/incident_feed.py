@@ -11,9 +11,9 @@ from sabot.audit.play.play_checks import PlayChecks
 from sabot.link.events import Event, SealEvent, UnsealedEvent
 from sabot.link.seals import RoundSeal
 from sabot.log.reveal import Reveal, ShownGames, without_secret_card
-from sabot.reports.incident import Incident, Limits
-from sabot.reports.incident_search import disagreements_shown
-from sabot.reports.incidents import IncidentFinder
+from sabot.notable.incident import Incident, Limits
+from sabot.notable.incident_finder import IncidentFinder
+from sabot.notable.incident_search import disagreements_shown
 
 _NUMBER, _SHOE = 1, 5
 """Indexes in a record's values."""

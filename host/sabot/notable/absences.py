@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sabot.log.presence import ATTACHED, SHORTEST_MS, WAITING, Span
 from sabot.log.store import Store
-from sabot.reports.incident import Incident
+from sabot.notable.incident import Incident
 
 _DETAILS = {
     "away": "the log ran, and had no session with the shoe",

@@ -18,10 +18,10 @@ from sabot.link.events import Event
 from sabot.link.seals import opened
 from sabot.link.wire import WireError, parse_event
 from sabot.log.reveal import NONE_KEPT, Reveal, ShownGames, without_secret_card
-from sabot.reports import incident_search
-from sabot.reports.incident import KINDS, Incident, Limits
-from sabot.reports.incident_search import Notable, Search, Shoe, Wanted, shoes_of
-from sabot.reports.incidents import IncidentFinder
+from sabot.notable import incident_search
+from sabot.notable.incident import KINDS, Incident, Limits
+from sabot.notable.incident_finder import IncidentFinder
+from sabot.notable.incident_search import Notable, Search, Shoe, Wanted, shoes_of
 from sabot_protocol import enums, events
 
 Raw = tuple[int, bytes, bytes]

@@ -10,8 +10,8 @@ from host.tests.support.helpers import event_of, shuffled_names
 from sabot.audit.checks.findings import Finding
 from sabot.games import catalogue
 from sabot.link.events import Event
-from sabot.reports.incident import KINDS, Incident, Limits
-from sabot.reports.incidents import IncidentFinder, incidents_of
+from sabot.notable.incident import KINDS, Incident, Limits
+from sabot.notable.incident_finder import IncidentFinder, incidents_of
 from sabot.table_time import zone_of
 from sabot_firmware.table.dealing import KEY, LID
 from sabot_protocol import cards, enums, games

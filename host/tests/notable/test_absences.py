@@ -3,7 +3,7 @@
 import pytest
 
 from sabot.log.presence import Span
-from sabot.reports.absences import absences_of
+from sabot.notable.absences import absences_of
 
 Found = list[tuple[str, float, float, bool]]
 

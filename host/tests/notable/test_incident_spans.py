@@ -20,16 +20,16 @@ import pytest
 from host.tests.adversary.cases import BATCHES, cases
 from host.tests.adversary.log_tampering import tamper
 from host.tests.audit.test_spans import UNITS, whole, write_forged
-from host.tests.reports.test_incident_search import random_records, slow_records
+from host.tests.notable.test_incident_search import random_records, slow_records
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names
 from sabot.audit import spans, workers
 from sabot.errors import DatabaseUnusable
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Store, open_store
-from sabot.reports import incident_search, incident_spans
-from sabot.reports.incident import Incident, Limits
-from sabot.reports.incident_search import Search, Wanted
-from sabot.reports.incident_spans import search_file
+from sabot.notable import incident_search, incident_spans
+from sabot.notable.incident import Incident, Limits
+from sabot.notable.incident_search import Search, Wanted
+from sabot.notable.incident_spans import search_file
 from sabot_protocol import events
 
 __all__ = ["whole"]  # a fixture

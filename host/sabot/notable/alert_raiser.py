@@ -23,7 +23,7 @@ _RAISE_S = 0.05  # for so long alerts are raised, before anything else is looked
 _KEEP_EVERY_S = 10.0
 
 
-class Alarms:
+class AlertRaiser:
     """The alerts of the log that `follower` follows. Without a desk they are kept here alone, and
     lost at the end."""
 

@@ -18,7 +18,7 @@ from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.presence import Span
 from sabot.log.store import open_store
-from sabot.reports.incident import KINDS
+from sabot.notable.incident import KINDS
 
 START_UNIX_MS = 1_795_000_000_000  # 2026-11-18 12:06:40 in Malta
 HOUR_MS = 3_600_000
