@@ -15,7 +15,7 @@ from itertools import chain, islice
 from sabot.desk.alerts import AlertLog, RaisedAlert
 from sabot.desk.desk import Desk
 from sabot.errors import NoDatabaseServer, SabotError
-from sabot.floor.live_table import AlertLimits, LiveTable
+from sabot.floor.live_table import LiveTable
 from sabot.floor.wall import Tile, context_of
 from sabot.log import boards
 from sabot.log.found import LARGEST
@@ -23,6 +23,7 @@ from sabot.log.reveal import ShownGames, deciding_before, place_before
 from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot.notable.alert_raiser import AlertRaiser
 from sabot.notable.silence import silent_before, silent_now
+from sabot.notable.unit_alerts import AlertLimits
 from sabot.text import printable
 
 _POLL_S = 0.02

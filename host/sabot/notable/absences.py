@@ -6,14 +6,21 @@ from collections.abc import Iterable, Iterator
 
 from sabot.log.presence import ATTACHED, SHORTEST_MS, WAITING, Span
 from sabot.log.store import Store
+from sabot.notable import kinds
 from sabot.notable.incident import Incident
+from sabot.notable.kinds import Kind
 
 _DETAILS = {
-    "away": "the log ran, and had no session with the shoe",
-    "not_logged": "no log of the shoe ran",
+    kinds.AWAY: "the log ran, and had no session with the shoe",
+    kinds.NOT_LOGGED: "no log of the shoe ran",
 }
 
 _Range = tuple[int, int]  # Unix times in ms
+
+
+def of_host(store: Store, unit: str) -> list[Incident]:
+    """Return what the host noted of a unit: its absences, then whether its board was replaced."""
+    return [*absences_of(unit, store.presence(unit)), *replacement_of(store, unit)]
 
 
 def absences_of(unit: str, spans: Iterable[Span]) -> list[Incident]:
@@ -36,7 +43,7 @@ def absences_of(unit: str, spans: Iterable[Span]) -> list[Incident]:
                 stands = begin == last and after == end
                 found.append(
                     Incident(
-                        unit, kind, None, None, None, None, None, first, False, after - first,
+                        unit, kind.name, None, None, None, None, None, first, False, after - first,
                         stands, _DETAILS[kind],
                     )
                 )  # fmt: skip
@@ -51,8 +58,8 @@ def replacement_of(store: Store, name: str) -> list[Incident]:
         return []
     return [
         Incident(
-            name, "replaced", None, None, None, None, None, seam.unix_ms, False, None, False,
-            seam.text(),
+            name, kinds.REPLACED.name, None, None, None, None, None, seam.unix_ms, False, None,
+            False, seam.text(),
         )
     ]  # fmt: skip
 
@@ -70,12 +77,12 @@ def _joined(spans: Iterable[Span], state: str) -> list[_Range]:
     return joined
 
 
-def _parts(begin: int, end: int, waits: Iterable[_Range]) -> Iterator[tuple[str, int, int]]:
+def _parts(begin: int, end: int, waits: Iterable[_Range]) -> Iterator[tuple[Kind, int, int]]:
     """The parts of a gap between two sessions, each with its kind."""
     for first, after in waits:
         first, after = max(first, begin), min(after, end)
         if first < after:
-            yield "not_logged", begin, first
-            yield "away", first, after
+            yield kinds.NOT_LOGGED, begin, first
+            yield kinds.AWAY, first, after
             begin = after
-    yield "not_logged", begin, end
+    yield kinds.NOT_LOGGED, begin, end

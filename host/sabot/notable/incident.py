@@ -6,35 +6,10 @@ from typing import Any
 
 from sabot.link.events import ErrorEvent, GapEvent, JournalFaultEvent
 from sabot.log.boards import board_of, unit_of
+from sabot.notable.kinds import LISTED
 from sabot.table_time import duration_text, iso_of, text_of, time_of_day
 from sabot.text import card_symbol, spaced
 from sabot_protocol import cards
-
-KINDS = {
-    "error": "an error stopped play, until the supervisor's key",
-    "by_hand": "a card was entered by the supervisor from its face",
-    "void": "a round was voided",
-    "not_due": "a card came out although none was due",
-    "power_lost": "the power failed while a card passed",
-    "lid": "the lid was open while a shoe of cards was in play",
-    "ended_early": "the supervisor ended a shoe of cards before its cut card did",
-    "service": "the service switch was on",
-    "debug": "MicroPython's prompt was opened on the unit",
-    "stranger": "commands came with a wrong MAC",
-    "restart": "the unit started again",
-    "gap": "events were lost by the shoe, or are missing in the log",
-    "journal": "the shoe's memory of events had a fault",
-    "clock": "the clock was set to another time, or jumped",
-    "long_round": "it took long from no more bets to the result",
-    "long_reveal": "it took long from the last card to the reveal",
-    "rules": "the verifier recomputed a round and disagrees with the shoe",
-    "sensor": "a sensor is due to be cleaned",
-    "unknown": "an event of a later version of Sabot: update this host",
-    "away": "the log ran, and the shoe was away from it",
-    "not_logged": "no log of the shoe ran, between two that did",
-    "replaced": "another board took the place of the one that the unit had",
-}
-"""The kinds of incidents, and what each means."""
 
 VOIDED = {
     "supervisor": "by the supervisor",
@@ -123,6 +98,7 @@ class Incident:
 
     unit: str
     kind: str
+    """The name of a kind of LISTED. Raises ValueError for any other."""
     event: int | None
     shoe: int | None
     round: int | None
@@ -140,6 +116,10 @@ class Incident:
     nearest: tuple[NearPass, ...] | None = None
     """If cards are missing: the longest passes of that shoe of cards, the longest first. None for
     any other incident."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in LISTED:
+            raise ValueError(f"host/sabot/notable/kinds.py has no kind of incidents {self.kind!r}")
 
     def within(self, from_unix_ms: int | None, to_unix_ms: int | None) -> bool:
         """Whether any part of it is in that span; True if its time is not known."""

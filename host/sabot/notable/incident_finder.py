@@ -47,6 +47,7 @@ from sabot.link.events import (
     WrongMacsEvent,
 )
 from sabot.log.reveal import NONE_KEPT, SECRET_CARD, ShownGames
+from sabot.notable import kinds
 from sabot.notable.incident import (
     CLEARED,
     RESOLVED,
@@ -58,6 +59,7 @@ from sabot.notable.incident import (
     error_text,
     numbers_text,
 )
+from sabot.notable.kinds import Kind
 from sabot.table_time import duration_text
 from sabot.text import card_symbol, counted, printable, spaced
 from sabot_protocol import cards, enums
@@ -93,6 +95,7 @@ class _Draft:
     """An incident before its length and time are known."""
 
     kind: str
+    """The name of a kind of the table."""
     begin: Event
     shoe: int
     round: int
@@ -139,7 +142,7 @@ class IncidentFinder:
         self._first_bases: dict[int, int] = {}
         self._errors: list[_Draft] = []  # not cleared yet; the first is on the display
         self._first_error = ""  # its detail
-        self._open: dict[str, _Draft] = {}  # by kind
+        self._open: dict[str, _Draft] = {}  # by the name of the kind
         self._missing: list[tuple[int, int, _Draft]] = []
         self._gaps: list[tuple[int, int]] = []
 
@@ -162,7 +165,7 @@ class IncidentFinder:
         if take is not None:
             take(event)
         for detail in disagreements:
-            self._put("rules", event, detail)
+            self._put(kinds.RULES, event, detail)
         self._last = event
         self._whole = True
 
@@ -227,43 +230,43 @@ class IncidentFinder:
             if self._build not in (None, event.build):
                 version = printable(event.firmware)
                 detail += f"; other firmware than before, {version} now"
-            self._put("restart", event, detail).before = self._last
+            self._put(kinds.RESTART, event, detail).before = self._last
         self._build = event.build
 
     def _on_lid(self, event: LidEvent) -> None:
         if not event.open:
-            self._end("lid", event)
+            self._end(kinds.LID, event)
         elif self._in_play:
-            self._end("lid", event)
-            self._begin("lid", event, "lid open with a shoe of cards in play")
+            self._end(kinds.LID, event)
+            self._begin(kinds.LID, event, "lid open with a shoe of cards in play")
 
     def _on_service(self, event: ServiceEvent) -> None:
-        self._end("service", event)
+        self._end(kinds.SERVICE, event)
         if event.on:
-            self._begin("service", event, "service switch on")
+            self._begin(kinds.SERVICE, event, "service switch on")
 
     def _on_debug_opened(self, event: DebugOpenedEvent) -> None:
-        self._put("debug", event, "MicroPython's prompt opened, until the next start")
+        self._put(kinds.DEBUG, event, "MicroPython's prompt opened, until the next start")
 
     def _on_wrong_macs(self, event: WrongMacsEvent) -> None:
-        self._put("stranger", event, f"{event.count} wrong MACs since the start")
+        self._put(kinds.STRANGER, event, f"{event.count} wrong MACs since the start")
 
     def _on_key(self, event: KeyEvent) -> None:
         self._key_on = event.on
 
     def _on_button(self, event: ButtonEvent) -> None:
         if event.button == "reveal" and not self._sealed:
-            self._end("long_reveal", event)
+            self._end(kinds.LONG_REVEAL, event)
 
     def _on_shoe_loaded(self, event: ShoeLoadedEvent) -> None:
-        self._drop("long_reveal")
+        self._drop(kinds.LONG_REVEAL)
         self._in_play = True
         self._round_open = False
 
     def _on_betting_open(self, event: BettingOpenEvent) -> None:
         # If no reveal came before the next round, none was due: the game shows cards at once.
-        self._drop("long_reveal")
-        self._drop("long_round")
+        self._drop(kinds.LONG_REVEAL)
+        self._drop(kinds.LONG_ROUND)
         self._in_play = self._round_open = True
         self._sealed, self._drawn = False, None
 
@@ -272,7 +275,7 @@ class IncidentFinder:
 
     def _on_betting_closed(self, event: BettingClosedEvent) -> None:
         detail = "from no more bets to the result"
-        self._begin("long_round", event, detail, 1000 * self._limits.round_s)
+        self._begin(kinds.LONG_ROUND, event, detail, 1000 * self._limits.round_s)
 
     def _on_cut_card(self, event: CutCardEvent) -> None:
         self._cut_card_came = True
@@ -316,9 +319,9 @@ class IncidentFinder:
     def _came(self, event: CardEvent | SealedCardEvent, card: str) -> None:
         """Take a card that came out; `card` is what people read."""
         if event.by_hand:
-            self._put("by_hand", event, f"{card} as {spaced(event.position)}")
+            self._put(kinds.BY_HAND, event, f"{card} as {spaced(event.position)}")
         if event.position == "not_due":
-            self._put("not_due", event, card)
+            self._put(kinds.NOT_DUE, event, card)
         elif self._sealed and event.position.startswith(_HANDS):
             self._begin_reveal(event)  # the lock shows the last card, no event does
 
@@ -326,38 +329,38 @@ class IncidentFinder:
         self._drawn = None
         fault, position = event.fault, event.position
         if position == "not_due":
-            self._put("not_due", event, f"no readable card: {spaced(fault)}")
+            self._put(kinds.NOT_DUE, event, f"no readable card: {spaced(fault)}")
         if fault == "power_lost":
-            self._put("power_lost", event, f"a card was passing as {spaced(position)}")
+            self._put(kinds.POWER_LOST, event, f"a card was passing as {spaced(position)}")
 
     def _on_result(self, event: ResultEvent) -> None:
         self._round_open = False
-        self._end("long_round", event)
+        self._end(kinds.LONG_ROUND, event)
         self._shows_at_once = self._games.at_once(event.game)
         if self._sealed:
-            self._end("long_reveal", event)
+            self._end(kinds.LONG_REVEAL, event)
         elif self._shows_at_once is not True:
             self._begin_reveal(event)
 
     def _on_blackjack_result(self, event: BlackjackResultEvent) -> None:
         self._round_open = False
-        self._end("long_round", event)
+        self._end(kinds.LONG_ROUND, event)
 
     def _on_hand_begun(self, event: HandBegunEvent) -> None:
-        self._drop("long_round")  # its players bet between the cards, as long as they like
+        self._drop(kinds.LONG_ROUND)  # its players bet between the cards, as long as they like
 
     def _on_hand_ended(self, event: HandEndedEvent) -> None:
         self._round_open = False
 
     def _begin_reveal(self, event: Event) -> None:
         detail = "from the last card to the reveal"
-        self._begin("long_reveal", event, detail, 1000 * self._limits.reveal_s)
+        self._begin(kinds.LONG_REVEAL, event, detail, 1000 * self._limits.reveal_s)
 
     def _on_round_void(self, event: RoundVoidEvent) -> None:
         self._round_open = False
-        self._end("long_round", event)
-        self._drop("long_reveal")
-        self._put("void", event, VOIDED.get(event.reason, spaced(event.reason)))
+        self._end(kinds.LONG_ROUND, event)
+        self._drop(kinds.LONG_REVEAL)
+        self._put(kinds.VOID, event, VOIDED.get(event.reason, spaced(event.reason)))
 
     def _on_error(self, event: ErrorEvent) -> None:
         self._drawn = None
@@ -366,7 +369,7 @@ class IncidentFinder:
             detail += f", while not cleared: {self._first_error}"
         else:
             self._first_error = detail
-        draft = self._put("error", event, detail)
+        draft = self._put(kinds.ERROR, event, detail)
         if event.error == "cards_missing":
             self._lacks_cards(draft)
         draft.over = False
@@ -383,13 +386,13 @@ class IncidentFinder:
         self._errors = []
 
     def _on_shoe_ended(self, event: ShoeEndedEvent) -> None:
-        self._drop("long_reveal")
+        self._drop(kinds.LONG_REVEAL)
         self._in_play = self._round_open = False
         if event.reason == "supervisor":
             after = event.rounds
             detail = "" if after is None else f" after {counted(after, 'round')}"
             detail = f"ended by the supervisor{detail}"
-            self._ended_early = self._put("ended_early", event, detail)
+            self._ended_early = self._put(kinds.ENDED_EARLY, event, detail)
 
     def _on_clock_set(self, event: ClockSetEvent) -> None:
         before = event.before_unix_ms
@@ -398,26 +401,26 @@ class IncidentFinder:
         if before is not None:
             change = event.unix_ms - before
             if abs(change) > CLOCK_TOLERANCE_MS:
-                self._put("clock", event, f"set {change_text(change)}")
+                self._put(kinds.CLOCK, event, f"set {change_text(change)}")
         elif self._last_unix_ms is not None:
             change = event.unix_ms - self._last_unix_ms
             if change < -CLOCK_TOLERANCE_MS:
                 detail = f"set {change_text(change)} from its time before the restart"
-                self._put("clock", event, detail)
+                self._put(kinds.CLOCK, event, detail)
 
     def _on_gap(self, event: GapEvent) -> None:
         self._gaps.append((event.first, event.last))
-        self._put("gap", event, f"{numbers_text(event)} lost: {spaced(event.reason)}")
+        self._put(kinds.GAP, event, f"{numbers_text(event)} lost: {spaced(event.reason)}")
 
     def _on_clean_sensor(self, event: CleanSensorEvent) -> None:
         channel, mean = event.channel.upper(), event.mean_permille
-        self._put("sensor", event, f"channel {channel} to be cleaned, mean {mean / 10:.1f} %")
+        self._put(kinds.SENSOR, event, f"channel {channel} to be cleaned, mean {mean / 10:.1f} %")
 
     def _on_journal_fault(self, event: JournalFaultEvent) -> None:
         detail = f"{spaced(event.fault)}, sector {event.sector}"
         if event.last:
             detail += f", {numbers_text(event)} cannot be read any more"
-        self._put("journal", event, detail)
+        self._put(kinds.JOURNAL, event, detail)
 
     def _later(self, event: Event) -> None:
         """Take an event that is not understood in full; the first of each in a shoe of cards."""
@@ -426,7 +429,7 @@ class IncidentFinder:
             self._unknown.update(new)
             what = " and ".join(new)
             self._put(
-                "unknown", event, f"{what}: unknown to this version of Sabot; update this host"
+                kinds.UNKNOWN, event, f"{what}: unknown to this version of Sabot; update this host"
             )
 
     def _place(self, event: Event) -> None:
@@ -438,7 +441,7 @@ class IncidentFinder:
             one = first == before
             which = f"event {first} is" if one else f"events {first} to {before} are"
             detail = f"{which} missing, or cannot be read"
-            self._missing.append((first, before, self._put("gap", event, detail)))
+            self._missing.append((first, before, self._put(kinds.GAP, event, detail)))
         # Events about the unit itself may have no shoe of cards, and of an unknown one it does not
         # count what it says.
         if event.shoe and not isinstance(event, UnknownEvent):
@@ -456,8 +459,9 @@ class IncidentFinder:
         for draft in self._errors:
             draft.detail += "; its end is not in the log"
             draft.over = True
-        for kind in list(self._open):
-            self._drop(kind)
+        for draft in self._open.values():
+            self._cut_off(draft)
+        self._open.clear()
         self._errors = []
         self._key_on = self._clock_base = None
 
@@ -471,7 +475,7 @@ class IncidentFinder:
         jumped = None if self._clock_base is None else base - self._clock_base
         may_be_set = isinstance(event, ClockSetEvent | UnknownEvent)
         if not may_be_set and jumped is not None and abs(jumped) > CLOCK_TOLERANCE_MS:
-            self._put("clock", event, f"jumped {change_text(jumped)} without being set")
+            self._put(kinds.CLOCK, event, f"jumped {change_text(jumped)} without being set")
         self._clock_base = base
         if event.kind != "clock_set":
             self._last_unix_ms = event.unix_ms
@@ -494,21 +498,21 @@ class IncidentFinder:
             for each in longest[:_MOST_NEAREST]
         )  # fmt: skip
 
-    def _put(self, kind: str, event: Event, detail: str) -> _Draft:
+    def _put(self, kind: Kind, event: Event, detail: str) -> _Draft:
         draft = self._draft(kind, event, detail)
         self._drafts.append(draft)
         return draft
 
-    def _draft(self, kind: str, event: Event, detail: str) -> _Draft:
-        return _Draft(kind, event, self._shoe, self._round, detail)
+    def _draft(self, kind: Kind, event: Event, detail: str) -> _Draft:
+        return _Draft(kind.name, event, self._shoe, self._round, detail)
 
-    def _begin(self, kind: str, event: Event, detail: str, least_ms: int = 0) -> None:
+    def _begin(self, kind: Kind, event: Event, detail: str, least_ms: int = 0) -> None:
         self._drop(kind)
-        draft = self._open[kind] = self._draft(kind, event, detail)
+        draft = self._open[kind.name] = self._draft(kind, event, detail)
         draft.over, draft.least_ms = False, least_ms
 
-    def _end(self, kind: str, event: Event) -> None:
-        draft = self._open.pop(kind, None)
+    def _end(self, kind: Kind, event: Event) -> None:
+        draft = self._open.pop(kind.name, None)
         if draft is None:
             return
         draft.end, draft.over = event, True
@@ -516,17 +520,21 @@ class IncidentFinder:
         if not length_known or event.t_ms - draft.begin.t_ms > draft.least_ms or not draft.least_ms:
             self._drafts.append(draft)
 
-    def _drop(self, kind: str) -> None:
+    def _drop(self, kind: Kind) -> None:
         """End a draft at an unknown time. Drop it if only its length would make it an incident."""
-        draft = self._open.pop(kind, None)
-        if draft is not None and not draft.least_ms:
+        draft = self._open.pop(kind.name, None)
+        if draft is not None:
+            self._cut_off(draft)
+
+    def _cut_off(self, draft: _Draft) -> None:
+        if not draft.least_ms:
             draft.over = True
             self._drafts.append(draft)
 
     def _made(self, draft: _Draft, waited_ms: int) -> Incident | None:
         stands = not draft.over
         is_due = self._sealed or self._shows_at_once is not None
-        if draft.kind == "long_reveal" and stands and not is_due:
+        if draft.kind == kinds.LONG_REVEAL.name and stands and not is_due:
             return None  # it is not known whether a reveal is due
         end = self._last if stands else draft.end
         lasted = None if end is None else self._ms_between(draft.begin, end)

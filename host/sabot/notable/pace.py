@@ -14,6 +14,10 @@ from sabot.link.events import (
     HandEndedEvent,
     ResultEvent,
 )
+from sabot.notable import kinds
+from sabot.notable.kinds import Kind
+from sabot.table_time import duration_text
+from sabot.text import counted
 
 _ENDS = (ResultEvent, BlackjackResultEvent, HandEndedEvent)
 _HOUR_MS = 3_600_000
@@ -51,11 +55,12 @@ class Pace:
         self._marks_ms: deque[int] = deque()
         """When the time that is measured began, and the ends of the rounds since then."""
         self._waits_since_ms: int | None = None  # for wagers, or for the next round
-        self._out = ""  # the bound that it is beyond
+        self._out: Kind | None = None
+        """SLOW or FAST, if the pace is out of its bounds."""
 
-    def add(self, event: Event) -> str:
-        """Take the next event. Return "slow" or "fast" if the pace is out of its bounds now, and
-        was not before; else nothing."""
+    def add(self, event: Event) -> Kind | None:
+        """Take the next event. Return SLOW or FAST if the pace is out of its bounds now, and was
+        not before; None otherwise."""
         now_ms = event.t_ms
         if isinstance(event, BootEvent | ErrorEvent | ErrorClearedEvent):
             self._begin()
@@ -69,13 +74,22 @@ class Pace:
             self._waits_since_ms = now_ms
             self._marks_ms.append(now_ms)
             return self._judged(now_ms)
-        return ""
+        return None
 
     @property
     def measured(self) -> tuple[int, int]:
         """How many rounds ended, and in how many milliseconds."""
         marks = self._marks_ms
         return (len(marks) - 1, marks[-1] - marks[0]) if marks else (0, 0)
+
+    def text(self, kind: Kind) -> str:
+        """Return for people what was measured, and the bound of `kind`, SLOW or FAST."""
+        rounds, took_ms = self.measured
+        limits = self._limits
+        how, bound = (
+            ("fewer", limits.least_an_hour) if kind == kinds.SLOW else ("more", limits.most_an_hour)
+        )
+        return f"{counted(rounds, 'round')} in {duration_text(took_ms)}, {how} than {bound} an hour"
 
     def _waited(self, now_ms: int) -> None:
         waits = self._waits_since_ms
@@ -85,19 +99,19 @@ class Pace:
     def _begin(self, *now_ms: int) -> None:
         self._waits_since_ms = None
         self._marks_ms = deque(now_ms)
-        self._out = ""
+        self._out = None
 
-    def _judged(self, now_ms: int) -> str:
+    def _judged(self, now_ms: int) -> Kind | None:
         over_ms, marks = 1000 * self._limits.over_s, self._marks_ms
         while len(marks) > 1 and marks[1] <= now_ms - over_ms:
             marks.popleft()
         rounds, took_ms = self.measured
         if took_ms < over_ms:
-            return ""
+            return None
         an_hour = rounds * _HOUR_MS / took_ms
-        before, self._out = self._out, ""
+        before, self._out = self._out, None
         if an_hour < self._limits.least_an_hour:
-            self._out = "slow"
+            self._out = kinds.SLOW
         elif an_hour > self._limits.most_an_hour:
-            self._out = "fast"
-        return self._out if self._out != before else ""
+            self._out = kinds.FAST
+        return self._out if self._out != before else None

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from sabot.desk.alerts import Alert
 from sabot.log.follow import Follower
 from sabot.log.store import Filter, Store
+from sabot.notable import kinds
 from sabot.notable.absences import absences_of
+from sabot.notable.alerts import alert_of
 from sabot.table_time import duration_text
 
 _SAY_WHETHER = ("shoe_loaded", "betting_open", "shoe_ended")
@@ -14,8 +16,7 @@ _SAY_WHETHER = ("shoe_loaded", "betting_open", "shoe_ended")
 
 def silent_now(unit: str, shoe: int, round_: int, since_unix_ms: int) -> Alert:
     """Return the alert for a unit that is silent now, in this round of this shoe of cards."""
-    detail = "a shoe of cards is in play, and no log has the shoe"
-    return _alert(unit, shoe, round_, since_unix_ms, detail)
+    return _alert(unit, shoe, round_, since_unix_ms, kinds.SILENT.words)
 
 
 def silent_before(
@@ -38,5 +39,4 @@ def silent_before(
 
 
 def _alert(unit: str, shoe: int, round_: int, since_unix_ms: int, detail: str) -> Alert:
-    id_ = f"{unit}/silent/{since_unix_ms}"
-    return Alert(id_, unit, "silent", None, shoe, round_, since_unix_ms, detail)
+    return alert_of(kinds.SILENT, unit, None, shoe, round_, since_unix_ms, detail)

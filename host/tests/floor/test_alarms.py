@@ -17,7 +17,6 @@ from sabot.desk.alerts import Alert
 from sabot.desk.desk import Desk
 from sabot.errors import DiskFull
 from sabot.floor.live import Floor
-from sabot.floor.live_table import AlertLimits
 from sabot.floor.wall import tile_of
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
@@ -26,6 +25,7 @@ from sabot.log.reveal import ShownGames
 from sabot.log.store import Store
 from sabot.notable.alert_raiser import WATERMARK
 from sabot.notable.incident_search import Search, Wanted
+from sabot.notable.unit_alerts import AlertLimits
 from sabot_firmware.table.shoe_of_cards import DEALING
 
 _KEEP_S = 11

@@ -18,7 +18,7 @@ from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.presence import Span
 from sabot.log.store import open_store
-from sabot.notable.incident import KINDS
+from sabot.notable.kinds import LISTED
 
 START_UNIX_MS = 1_795_000_000_000  # 2026-11-18 12:06:40 in Malta
 HOUR_MS = 3_600_000
@@ -394,6 +394,6 @@ def test_help_and_the_officers_page_list_every_kind() -> None:
     said = CliRunner().invoke(app(), ["incidents", "--help"], env={"COLUMNS": "80"}).stdout
     assert all(len(line) <= 80 for line in said.splitlines())
     page = PAGE.read_text(encoding="utf-8")
-    for kind, meaning in KINDS.items():
-        assert f" {kind} " in said and meaning in said
-        assert f"| `{kind}` | {meaning} |" in page
+    for name, kind in LISTED.items():
+        assert f" {name} " in said and kind.words in said
+        assert f"| `{name}` | {kind.words} |" in page

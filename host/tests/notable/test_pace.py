@@ -24,8 +24,8 @@ class _Shoe:
         self.t_ms += round(1000 * after_s)
         event = event_of(kind, self._number, t_ms=self.t_ms, **given)
         out = self._pace.add(event)
-        if out:
-            self.said.append((out, self.t_ms // 1000))
+        if out is not None:
+            self.said.append((out.name, self.t_ms // 1000))
 
     def rounds(self, count: int, every_s: float, *, betting: float = 0.5) -> "_Shoe":
         for _ in range(count):

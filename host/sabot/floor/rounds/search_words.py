@@ -18,7 +18,7 @@ from sabot.floor.rounds.indexed_round import (
 )
 from sabot.floor.rounds.search import ANY, Query
 from sabot.games.wagers import STANDARD, WAGERS
-from sabot.notable.incident import KINDS
+from sabot.notable.kinds import LISTED
 from sabot.table_time import text_of
 from sabot.text import card_symbol, spaced
 from sabot_protocol import enums
@@ -98,7 +98,7 @@ def _all_phrases() -> dict[str, tuple[str, str]]:
         if name in WAGERS or name in SIDE:
             title = WAGERS[name].title if name in WAGERS else SIDE[name].title
             found[title.lower()] = ("outcome", name)
-    for kind in KINDS:
+    for kind in LISTED:
         found[f"incident {spaced(kind)}"] = ("incident", kind)
         found.setdefault(spaced(kind), ("incident", kind))
     for winner in enums.WINNERS:
