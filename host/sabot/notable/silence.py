@@ -6,7 +6,7 @@ from sabot.desk.alerts import Alert
 from sabot.log.follow import Follower
 from sabot.log.store import Filter, Store
 from sabot.notable import kinds
-from sabot.notable.absences import absences_of
+from sabot.notable.absences import absences_in
 from sabot.notable.alerts import alert_of
 from sabot.table_time import duration_text
 
@@ -24,7 +24,7 @@ def silent_before(
 ) -> Iterator[Alert]:
     """The alerts for the times, from `from_unix_ms` on, in which a unit was silent and is no more,
     as the logs noted them. They are the same as if someone had looked on."""
-    for each in absences_of(unit, store.presence(unit)):
+    for each in absences_in(store, unit):
         begin, lasted = each.unix_ms, each.lasted_ms
         if each.stands or begin is None or lasted is None:
             continue
