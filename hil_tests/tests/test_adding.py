@@ -50,7 +50,7 @@ payload = wire.payload_of(definitions.TEMPERATURE_REPORT, *values)
 print(recorded.args[0].name, messages.shoe_message_of(wire.parse_message(payload)))
 """
 _CHOICES = """\
-from sabot.games import catalogue, wager_file, wager_rules
+from sabot.games.baccarat import catalogue, wager_file, wager_rules
 from sabot_protocol.game_rules import game_to_deal
 from sabot_protocol.games import Game
 assert game_to_deal(catalogue.document("pairs-down")).shown == "after_reveal"

@@ -18,8 +18,8 @@ from rich.table import Table
 
 import sabot_hil
 from sabot.errors import ImageUnusable
-from sabot.games.catalogue import document
-from sabot.games.odds import odds
+from sabot.games.baccarat.catalogue import document
+from sabot.games.baccarat.odds import odds
 from sabot.link import wire
 from sabot.link.client import Client
 from sabot.link.messages import StatusCommand

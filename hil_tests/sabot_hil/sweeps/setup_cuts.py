@@ -32,7 +32,7 @@ from littlefs import LittleFS, UserContext
 from rich.console import Console
 
 import sabot_firmware
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.client import Client

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -40,7 +40,7 @@ from sabot.errors import FINDINGS
 from sabot.log.rounds import Dealt
 from sabot.reports.terminal.rounds import cells_of_hands
 from sabot.table_time import text_of
-from sabot.terminal import name_text
+from sabot.terminal import LongLine, name_text
 from sabot.text import local_time, printable
 
 _PIPE_WIDTH = 200
@@ -210,8 +210,17 @@ def print_the_rest() -> None:
     print(end="", flush=True)
 
 
+def print_lines(lines: Iterable[RenderableType | LongLine]) -> None:
+    """Print lines and tables for people."""
+    for line in lines:
+        if isinstance(line, LongLine):
+            console.print(line.text, soft_wrap=True)
+        else:
+            console.print(line)
+
+
 def print_page(html: str) -> None:
-    """Print a page, whose texts `sabot.reports.html` has made safe."""
+    """Print a page, whose texts `sabot.html` has made safe."""
     print(html, end="", flush=True)
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
 
-from sabot.all_games import OTHER_FAMILIES
 from sabot.audit.checks.findings import Finding
+from sabot.games import families
+from sabot.html import as_text, page, verdict
 from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeEndedEvent
 from sabot.link.seals import opened
 from sabot.log.families.boxes import BlackjackRound
@@ -21,7 +22,6 @@ from sabot.log.rounds import Dealt, Round, Rounds, not_understood_text
 from sabot.notable.incident import Incident
 from sabot.notable.incident_finder import incidents_of
 from sabot.reports import svg
-from sabot.reports.html import as_text, page, verdict
 from sabot.reports.road_pictures import roads_of
 from sabot.reports.roads import outcomes_of
 from sabot.reports.svg import ShownCard
@@ -105,7 +105,12 @@ def render(report: ReportInput) -> str:
 
 
 _NONE = "&#x2013;"
-_OTHER_FAMILIES = [game.name for game in OTHER_FAMILIES]
+_OTHER_FAMILIES = [
+    game.name
+    for family in families.FAMILIES
+    if family is not families.DEFAULT
+    for game in family.games
+]
 
 _NOT_CHECKED = "no_key"  # the kind of finding that the audit chain could not be checked
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from markupsafe import Markup, escape
 
+from sabot.games.baccarat.wagers import MARKS
 from sabot.reports.derived_roads import (
     DerivedCell,
     Mark,
@@ -37,18 +38,6 @@ class Columns:
 
 PAGE = Columns(14, 34, 32, last=False)
 BOARD = Columns(14, 20, 20, last=True)
-
-HIT_MARKS = {
-    "dragon_7": "D7",
-    "panda_8": "P8",
-    "fortune_7": "F7",
-    "golden_8": "G8",
-    "heavenly_9": "H9",
-    "heavenly_9_both": "HH",
-    "blazing_7s_two": "77",
-    "blazing_7s_three": "777",
-}
-"""How the roads mark a hit that a wager of the game depends on. Pairs have dots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +103,7 @@ def title_of(outcome: Outcome) -> str:
     parts = [f"round {outcome.round}: {outcome.winner}"]
     parts += ["natural"] * outcome.natural
     parts += ["Player pair"] * outcome.player_pair + ["Banker pair"] * outcome.banker_pair
-    parts += [hit.replace("_", " ") for hit in outcome.hits if hit in HIT_MARKS]
+    parts += [hit.replace("_", " ") for hit in outcome.hits if hit in MARKS]
     return ", ".join(parts)
 
 
@@ -146,7 +135,7 @@ def _big_cell(cell: BigCell) -> str:
 
 def _letter(letter: str, x: int, y: int, outcome: Outcome, kind: str) -> str:
     """The winner's letter, and below it what a wager of the game depends on."""
-    marks = [HIT_MARKS[hit] for hit in outcome.hits if hit in HIT_MARKS]
+    marks = [MARKS[hit] for hit in outcome.hits if hit in MARKS]
     if not marks:
         return f'<text class="letter {kind}" x="{x}" y="{y + 4.4}">{letter}</text>'
     return (

@@ -20,7 +20,7 @@ from sabot.floor.live import Floor
 from sabot.floor.live_table import LiveTable
 from sabot.floor.table import STATES
 from sabot.floor.wall import Tile, tile_of
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.follow import RawRecord

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import sabot
 from host.tests.support.helpers import FirmwareLog, stored
 from sabot.cli import app
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys import signing
 from sabot.link.events import Event
 from sabot.link.wire import parse_event

@@ -14,7 +14,7 @@ from host.tests.support.typed_events import (
     midi,
 )
 from sabot.audit.checks.findings import Finding
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.notable.incident import Incident
 from sabot.notable.incident_finder import IncidentFinder, incidents_of
 from sabot.notable.kinds import KINDS

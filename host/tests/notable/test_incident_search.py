@@ -13,7 +13,7 @@ from host.tests.support.helpers import FirmwareLog, event_bytes, shuffled_names
 from host.tests.support.naive_shoe import naive_event
 from sabot.audit.checks.findings import Summary
 from sabot.audit.checks.unit_checks import UnitChecks
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.events import Event
 from sabot.link.seals import opened
 from sabot.link.wire import WireError, parse_event

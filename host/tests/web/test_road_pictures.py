@@ -5,10 +5,11 @@ import re
 
 import pytest
 
+from sabot.games.baccarat.wagers import MARKS
 from sabot.reports.derived_roads import big_eye_boy, cockroach_pig, small_road
 from sabot.reports.roads import Outcome, bead_plate, big_road
 from sabot.web.pictures import small_plate
-from sabot.web.road_pictures import HIT_MARKS, roads_of, title_of, totals_of
+from sabot.web.road_pictures import roads_of, title_of, totals_of
 from sabot_protocol import enums
 
 
@@ -72,9 +73,9 @@ def test_pairs_naturals_ties_and_hits_are_marked(seed: int) -> None:
 
 
 def test_every_hit_but_the_pairs_has_a_mark_and_a_name() -> None:
-    assert set(HIT_MARKS) == set(enums.HITS) - {"player_pair", "banker_pair"}
-    assert len(set(HIT_MARKS.values())) == len(HIT_MARKS)
-    for hit in HIT_MARKS:
+    assert set(MARKS) == set(enums.HITS) - {"player_pair", "banker_pair"}
+    assert len(set(MARKS.values())) == len(MARKS)
+    for hit in MARKS:
         assert hit.replace("_", " ") in title_of(Outcome("banker", hits=(hit,)))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.log.store import Filter
 from sabot.notable.incident_finder import incidents_of
 from sabot.sim import waveform

@@ -23,10 +23,10 @@ from sabot.errors import DatabaseUnusable
 from sabot.link.words import UNKNOWN
 from sabot.log.found import UNKNOWN_KINDS
 from sabot.log.reading.events import EVENT_KINDS, LogEvent
+from sabot.log.reading.rounds import json_of
 from sabot.log.rounds import Dealt
 from sabot.log.store import Row, open_store
 from sabot.reports.event_words import words_of
-from sabot.reports.selected.one_round import json_of
 from sabot.table_time import iso_of
 from sabot.terminal import name_text, plain
 from sabot.text import counted

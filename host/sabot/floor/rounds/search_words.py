@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from sabot.blackjack.side_wagers import SIDE
 from sabot.floor.rounds.indexed_round import (
     BANKER_DREW,
     DEALER_BLACKJACK,
@@ -17,7 +16,8 @@ from sabot.floor.rounds.indexed_round import (
     SPLIT,
 )
 from sabot.floor.rounds.search import ANY, Query
-from sabot.games.wagers import STANDARD, WAGERS
+from sabot.games.baccarat.wagers import STANDARD, WAGERS
+from sabot.games.blackjack.side_wagers import SIDE
 from sabot.notable.kinds import LISTED
 from sabot.table_time import text_of
 from sabot.text import card_symbol, spaced
