@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from sabot_protocol import events, messages
-
 pytestmark = pytest.mark.slow
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -19,11 +17,8 @@ _COPIED = ("protocol", "firmware", "host", "hil_tests", "docs")
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", "golden", "samples", "*.samples")
 _TIMEOUT_S = 120
 
-_EVENT, _COMMAND, _REPORT = 35, 33, 79
-"""Numbers in the page's examples. The next free ones take their place, so that the page stays as it
-is when a message or an event is added."""
-
 _TESTS = (
+    "protocol/tests/test_definitions_cpython.py",
     "protocol/tests/test_messages.py",
     "protocol/tests/test_cddl_cpython.py",
     "protocol/tests/test_readme_cpython.py",
@@ -34,7 +29,7 @@ _PLAIN = ("-q", "-p", "no:cacheprovider", "-o", "consider_namespace_packages=tru
 _BENCH_TEST = "hil_tests/sabot_hil/suite/acceptance/test_temperature.py"
 _COMPLETENESS_TESTS = (
     "overheated or temperature or every_shape_has or names_of_fields or every_kind_has "
-    "or left_out or numbers_say or tables_list or times_and_the_window"
+    "or left_out or is_current or what_version_10 or tables_list or times_and_the_window"
 )
 _ANSWER = """\
 from unittest.mock import MagicMock
@@ -60,18 +55,6 @@ placed = wager_file.parse(
 )
 print([refusal.why for refusal in wager_rules.Rules(game).refusals(placed)])
 """
-
-
-def _numbered(text: str) -> str:
-    """An example with the next free numbers."""
-    event = len(events.KINDS) + 1
-    command = max(shape.number for shape in messages.TO_DEVICE) + 1
-    report = max(shape.number for shape in messages.TO_HOST) + 1
-    text = text.replace(f"Numbers 16 to {_COMMAND - 1}", f"Numbers 16 to {command - 1}")
-    for old, new in ((_EVENT, event), (_COMMAND, command), (_REPORT, report)):
-        text = re.sub(rf"(?<=[(\[| ]){old}(?=[, ])|(?<=to ){old}(?=\.)", str(new), text)
-        text = re.sub(rf'(?<="8[0-9a-f]18){old:02x}', f"{new:02x}", text)
-    return text
 
 
 def _apply(diff: str, root: Path) -> None:
@@ -116,7 +99,8 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for folder in _COPIED:
         shutil.copytree(_ROOT / folder, root / folder, ignore=_NOT_COPIED)
     for diff in re.findall(r"^```diff\n(.*?)^```$", _PAGE, re.DOTALL | re.MULTILINE):
-        _apply(_numbered(diff), root)
+        _apply(diff, root)
+    _run(root, "-m", "sabot_definitions.generate")
     return root
 
 
