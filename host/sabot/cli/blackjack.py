@@ -33,7 +33,6 @@ from sabot.blackjack.shoe_game import GAME, OF_THE_SHOE, document, house_in
 from sabot.blackjack.side_odds import all_insurance
 from sabot.blackjack.side_wagers import SIDE
 from sabot.cli import options
-from sabot.cli.logged_round import one_blackjack_round
 from sabot.cli.view import console, print_json, print_page, progress, time_text
 from sabot.errors import BadWagers, GameDiffers, ImpossibleDeal
 from sabot.games.choices import Choice, value_text
@@ -41,9 +40,11 @@ from sabot.games.json_fields import in_file
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.place import Place
 from sabot.log.store import Store, open_store
+from sabot.reports.selected.one_round import one_blackjack_round
 from sabot.reports.slips import blackjack as table_slip
 from sabot.reports.slips.blackjack import dealer_text, hand_text, wager_text
-from sabot.reports.terminal.rounds import plain, round_line
+from sabot.reports.terminal.rounds import round_line
+from sabot.terminal import plain
 from sabot.text import amount, card_names, counted
 from sabot_protocol.blackjack import BlackjackGame
 from sabot_protocol.cards import DECK_SIZE

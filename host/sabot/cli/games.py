@@ -10,7 +10,6 @@ from sabot.blackjack import house as blackjack
 from sabot.cli import blackjack as at_blackjack
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
-from sabot.cli.logged_round import baccarat, one_dealt
 from sabot.cli.view import console, print_json, print_page
 from sabot.errors import ImpossibleDeal
 from sabot.games import odds as all_odds
@@ -30,7 +29,9 @@ from sabot.log.families.boxes import BlackjackRound
 from sabot.log.store import open_store
 from sabot.poker import shoe_game as holdem
 from sabot.reports import sign
-from sabot.reports.terminal.rounds import hand_text, plain
+from sabot.reports.selected.one_round import baccarat, one_dealt
+from sabot.reports.terminal.rounds import hand_text
+from sabot.terminal import plain
 from sabot.text import card_names, counted
 from sabot_protocol import games as games_of_shoes
 from sabot_protocol.games import MINI_NAME, Game

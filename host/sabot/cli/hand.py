@@ -11,7 +11,6 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from sabot.cli.logged_round import one_hand
 from sabot.cli.view import console, print_json, print_page, time_text
 from sabot.errors import ReportUnusable
 from sabot.files import replace_whole
@@ -27,8 +26,10 @@ from sabot.poker.logged import with_cards
 from sabot.poker.phh import phh_of
 from sabot.poker.settle import Award, HandSettlement, settle, word_of
 from sabot.poker.shoe_game import house_in
+from sabot.reports.selected.one_round import one_hand
 from sabot.reports.slips import holdem as hand_slip
-from sabot.reports.terminal.rounds import plain, round_line
+from sabot.reports.terminal.rounds import round_line
+from sabot.terminal import plain
 from sabot.text import amount, card_symbol
 from sabot_protocol.games import game_of
 from sabot_protocol.holdem import HoldemGame

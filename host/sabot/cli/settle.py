@@ -12,7 +12,6 @@ from sabot import all_games
 from sabot.blackjack import house as blackjack
 from sabot.cli import options
 from sabot.cli.blackjack import InLog, settle_table
-from sabot.cli.logged_round import LoggedRound, one_round
 from sabot.cli.view import console, print_json, print_page, problems, time_text
 from sabot.errors import BadWagers, Forbidden, GameDiffers
 from sabot.games import wager_file
@@ -28,9 +27,11 @@ from sabot.log.place import Place
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store, open_store
 from sabot.poker import house as holdem
+from sabot.reports.selected.one_round import LoggedRound, one_round
 from sabot.reports.slips import baccarat as slip
-from sabot.reports.table_time import HostZone
-from sabot.reports.terminal.rounds import plain, round_line
+from sabot.reports.terminal.rounds import round_line
+from sabot.table_time import HostZone
+from sabot.terminal import plain
 from sabot.text import amount
 from sabot_protocol.games import MINI_NAME, Game
 

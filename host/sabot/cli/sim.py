@@ -17,7 +17,6 @@ from sabot.cli.log import ctrl_c_and_term
 from sabot.cli.view import console, problems
 from sabot.errors import SimulatorFailed
 from sabot.keys import chain_keys
-from sabot.reports.terminal.rounds import plain
 from sabot.sim import deck as decks
 from sabot.sim import hands
 from sabot.sim.box_table import BoxTable
@@ -28,6 +27,7 @@ from sabot.sim.holdem_table import HoldemTable
 from sabot.sim.process import SimulatedShoe
 from sabot.sim.pulls import KINDS
 from sabot.sim.waveform import pack
+from sabot.terminal import plain
 from sabot.text import card_names
 from sabot_protocol import cards as card_codes
 from sabot_protocol import games

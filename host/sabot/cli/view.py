@@ -38,8 +38,9 @@ from rich.text import Text
 from sabot.cli.long_table import HELD, Cell, Columns, table_of
 from sabot.errors import FINDINGS
 from sabot.log.rounds import Dealt
-from sabot.reports.table_time import text_of
-from sabot.reports.terminal.rounds import cells_of_hands, name_text
+from sabot.reports.terminal.rounds import cells_of_hands
+from sabot.table_time import text_of
+from sabot.terminal import name_text
 from sabot.text import local_time, printable
 
 _PIPE_WIDTH = 200

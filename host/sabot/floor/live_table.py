@@ -13,7 +13,7 @@ from sabot.link.events import Event
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import ShownGames
 from sabot.reports.incident import Incident, Limits
-from sabot.reports.table_time import duration_text
+from sabot.table_time import duration_text
 from sabot.text import counted
 
 _CHUNK = 500  # records decoded together

@@ -6,8 +6,8 @@ from sabot.desk.alerts import Alert
 from sabot.floor.table import Table
 from sabot.log.follow import Follower
 from sabot.log.store import Filter, Store
-from sabot.reports.absences import absences_of
-from sabot.reports.table_time import duration_text
+from sabot.reports.absences import absences_in
+from sabot.table_time import duration_text
 
 _SAY_WHETHER = ("shoe_loaded", "betting_open", "shoe_ended")
 """Kinds of events after which it is known whether a shoe of cards is in play."""
@@ -24,7 +24,7 @@ def silent_before(
 ) -> Iterator[Alert]:
     """The alerts for the times, from `from_unix_ms` on, in which a unit was silent and is no more,
     as the logs noted them. They are the same as if someone had looked on."""
-    for each in absences_of(unit, store.presence(unit)):
+    for each in absences_in(store, unit):
         begin, lasted = each.unix_ms, each.lasted_ms
         if each.stands or begin is None or lasted is None:
             continue

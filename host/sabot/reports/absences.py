@@ -4,6 +4,7 @@ from what its logs noted (sabot/log/presence.py), and when its board was replace
 
 from collections.abc import Iterable, Iterator
 
+from sabot.log import boards
 from sabot.log.presence import ATTACHED, SHORTEST_MS, WAITING, Span
 from sabot.log.store import Store
 from sabot.reports.incident import Incident
@@ -16,11 +17,21 @@ _DETAILS = {
 _Range = tuple[int, int]  # Unix times in ms
 
 
-def absences_of(unit: str, spans: Iterable[Span]) -> list[Incident]:
+def absences_in(store: Store, name: str) -> list[Incident]:
+    """The absences of a board in a log, until another board took its place."""
+    later = store.seam_of(boards.after(name))
+    until = None if later is None else later.unix_ms
+    return absences_of(name, store.presence(name), until)
+
+
+def absences_of(
+    unit: str, spans: Iterable[Span], replaced_unix_ms: int | None = None
+) -> list[Incident]:
     """The incidents `away` and `not_logged` of a unit after its first session, in order.
 
     What lies between two sessions is `away` where a log waited for the shoe, and `not_logged` where
-    none did. After the last session only what a log noted counts: the shoe may be in store.
+    none did. After the last session only what a log noted counts: the shoe may be in store. No log
+    waits for a board any more that was replaced.
     """
     spans = list(spans)
     sessions = _joined(spans, ATTACHED)
@@ -30,10 +41,12 @@ def absences_of(unit: str, spans: Iterable[Span]) -> list[Incident]:
     found = []
     last = sessions[-1][1]
     end = max([last, *(until for _, until in waits)])
+    if replaced_unix_ms is not None:
+        end = max(last, min(end, replaced_unix_ms))
     for (_, begin), (until, _) in zip(sessions, [*sessions[1:], (end, end)], strict=True):
         for kind, first, after in _parts(begin, until, waits):
             if after - first >= SHORTEST_MS:
-                stands = begin == last and after == end
+                stands = begin == last and after == end and replaced_unix_ms is None
                 found.append(
                     Incident(
                         unit, kind, None, None, None, None, None, first, False, after - first,

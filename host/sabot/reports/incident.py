@@ -6,7 +6,7 @@ from typing import Any
 
 from sabot.link.events import ErrorEvent, GapEvent, JournalFaultEvent
 from sabot.log.boards import board_of, unit_of
-from sabot.reports.table_time import duration_text, iso_of, text_of, time_of_day
+from sabot.table_time import duration_text, iso_of, text_of, time_of_day
 from sabot.text import card_symbol
 from sabot_protocol import cards
 

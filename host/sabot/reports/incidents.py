@@ -59,7 +59,7 @@ from sabot.reports.incident import (
     numbers_text,
     spaced,
 )
-from sabot.reports.table_time import duration_text
+from sabot.table_time import duration_text
 from sabot.text import card_symbol, counted, printable
 from sabot_protocol import cards, enums
 

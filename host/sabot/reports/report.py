@@ -25,7 +25,7 @@ from sabot.reports.incidents import incidents_of
 from sabot.reports.road_pictures import roads_of
 from sabot.reports.roads import outcomes_of
 from sabot.reports.svg import ShownCard
-from sabot.reports.table_time import duration_text, iso_of, moment_of, text_of
+from sabot.table_time import duration_text, iso_of, moment_of, text_of
 from sabot.text import card_symbol, counted
 from sabot_protocol import cards
 

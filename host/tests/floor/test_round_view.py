@@ -30,7 +30,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.link.events import CardEvent, SealedCardEvent
 from sabot.log.rounds import Round
 from sabot.log.store import Store, open_store
-from sabot.reports.table_time import zone_of
+from sabot.table_time import zone_of
 from sabot.text import card_symbol, utc_time
 from sabot_protocol import cards
 

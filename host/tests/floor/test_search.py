@@ -22,7 +22,7 @@ from sabot.floor.rounds.search_line import BadSearch, Known, read_fields, read_l
 from sabot.floor.rounds.search_words import OUTCOMES, in_words
 from sabot.log.store import open_store
 from sabot.reports.incident import KINDS
-from sabot.reports.table_time import zone_of
+from sabot.table_time import zone_of
 from sabot_protocol import enums
 
 _MALTA = ZoneInfo("Europe/Malta")

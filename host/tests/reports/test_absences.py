@@ -8,10 +8,11 @@ from sabot.reports.absences import absences_of
 Found = list[tuple[str, float, float, bool]]
 
 
-def found(*spans: tuple[str, float, float]) -> Found:
+def found(*spans: tuple[str, float, float], replaced_s: float | None = None) -> Found:
     """Kind, begin, length in seconds, and whether it stands."""
     given = [Span("U1", round(1000 * a), round(1000 * b), state) for state, a, b in spans]
-    incidents = absences_of("U1", given)
+    replaced_ms = None if replaced_s is None else round(1000 * replaced_s)
+    incidents = absences_of("U1", given, replaced_ms)
     assert all(each.unit == "U1" and each.event is None for each in incidents)
     return [
         (each.kind, (each.unix_ms or 0) / 1000, (each.lasted_ms or 0) / 1000, each.stands)
@@ -58,3 +59,11 @@ A, W = "attached", "waiting"
 def test_what_is_between_sessions(spans: list[tuple[str, float, float]], wanted: Found) -> None:
     assert found(*spans) == wanted
     assert found(*reversed(spans)) == wanted
+
+
+def test_no_log_waits_for_a_board_that_was_replaced() -> None:
+    spans = (A, 0, 10), (W, 10, 60)
+    assert found(*spans) == [("away", 10, 50, True)]
+    assert found(*spans, replaced_s=40) == [("away", 10, 30, False)]
+    assert found(*spans, replaced_s=90) == [("away", 10, 50, False)]
+    assert found((A, 0, 50), replaced_s=40) == []

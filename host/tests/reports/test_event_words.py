@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sabot.library import EVENT_KINDS
+from sabot.log.reading.events import EVENT_KINDS
 from sabot.reports.event_words import words_of
 from sabot_protocol import enums
 from sabot_protocol.events import KINDS

@@ -12,7 +12,7 @@ from sabot.games import catalogue
 from sabot.link.events import Event
 from sabot.reports.incident import KINDS, Incident, Limits
 from sabot.reports.incidents import IncidentFinder, incidents_of
-from sabot.reports.table_time import zone_of
+from sabot.table_time import zone_of
 from sabot_firmware.table.dealing import KEY, LID
 from sabot_protocol import cards, enums, games
 

@@ -17,7 +17,7 @@ from sabot.audit.checks.findings import Finding
 from sabot.link.events import Event
 from sabot.reports.report import ReportInput, render
 from sabot.reports.svg import card_name
-from sabot.reports.table_time import zone_of
+from sabot.table_time import zone_of
 from sabot_protocol.games import MINI_NAME, document_of
 
 START_UNIX_MS = 1_795_000_000_000

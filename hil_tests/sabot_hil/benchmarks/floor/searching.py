@@ -22,7 +22,7 @@ from sabot.floor.rounds.round_view import Sources
 from sabot.floor.rounds.search import Query
 from sabot.floor.rounds.search_line import Known, read_line
 from sabot.log.store import Store, open_store
-from sabot.reports.table_time import zone_of
+from sabot.table_time import zone_of
 from sabot_hil.benchmarks import Benchmark
 from sabot_hil.kit.runner import BUILD, run
 

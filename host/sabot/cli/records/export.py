@@ -17,7 +17,8 @@ from sabot.log import boards
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Filter, Store, open_store
 from sabot.reports.report import ReportInput, is_report, render
-from sabot.reports.terminal.rounds import plain
+from sabot.reports.selected.selection import units_of
+from sabot.terminal import plain
 from sabot.text import counted
 
 OperatorKey = Annotated[
@@ -27,7 +28,7 @@ OperatorKey = Annotated[
 
 def _board_of(store: Store, unit: str, shoe: int) -> str:
     """The board of a unit that has this shoe of cards; its newest one if none has."""
-    names = options.units_of(store, unit)
+    names = units_of(store, unit)
     having = [name for name in names if any(store.rows(Filter(unit=name, shoe=shoe)))]
     if len(having) > 1:
         listed = ", ".join(f"{unit}~{boards.board_of(name)}" for name in having)

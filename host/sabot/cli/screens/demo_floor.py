@@ -8,7 +8,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from sabot import all_games
+from sabot import all_games, table_time
 from sabot.cli.screens.serve import AtHand, serving
 from sabot.cli.view import console, problems
 from sabot.desk.desk import Desk
@@ -18,13 +18,12 @@ from sabot.listening import Address
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Dealt
 from sabot.log.store import Store, open_store
-from sabot.reports import table_time
-from sabot.reports.terminal.rounds import plain
 from sabot.sim import deck as decks
 from sabot.sim.box_table import BoxTable
 from sabot.sim.dealer import Dealer
 from sabot.sim.holdem_table import HoldemTable
 from sabot.sim.process import SimulatedShoe
+from sabot.terminal import plain
 from sabot.text import counted
 from sabot_protocol import games
 

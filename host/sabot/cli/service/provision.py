@@ -19,7 +19,7 @@ from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port
 from sabot.release import provision as provisions
 from sabot.release import provision_list
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot_protocol import games, provisioning
 from sabot_protocol.games import MINI_NAME
 

@@ -19,9 +19,9 @@ from sabot.link.client import ReadShoe
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.messages import HealthCommand, HealthReport
 from sabot.reports import contact_sheet
-from sabot.reports.terminal.rounds import plain
 from sabot.service import capture as captures
 from sabot.service import capture_folder as folders
+from sabot.terminal import plain
 from sabot.text import counted, local_time
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_protocol import enums

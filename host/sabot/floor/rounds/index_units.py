@@ -12,7 +12,7 @@ from sabot.floor.rounds.indexed_round import IndexedRound
 from sabot.log.follow import Follower
 from sabot.log.reveal import hidden_round
 from sabot.log.store import Store
-from sabot.reports.absences import absences_of, replacement_of
+from sabot.reports.absences import absences_in, replacement_of
 from sabot.reports.incident import Incident
 from sabot.reports.incident_search import Decoded, Shoe, decoded, shoes_in, shoes_of, take
 from sabot.reports.incident_spans import notable_of_records
@@ -180,7 +180,7 @@ class IndexedUnit:
             self._find_incidents()
         if now_s >= self._notes_due_s:
             self._notes_due_s = now_s + _NOTES_S
-            absent = absences_of(self._unit, self._store.presence(self._unit))
+            absent = absences_in(self._store, self._unit)
             absent += replacement_of(self._store, self._unit)
             if absent != self._absent:
                 self._absent = absent

@@ -23,7 +23,7 @@ from sabot.floor.rounds.search_times import (
 )
 from sabot.floor.rounds.search_words import OUTCOMES, PHRASES
 from sabot.reports.incident import KINDS
-from sabot.reports.table_time import BadTime
+from sabot.table_time import BadTime
 from sabot.text import card_names, printable, shortened
 from sabot_protocol import enums
 

@@ -19,7 +19,7 @@ from sabot.floor.rounds.indexed_round import (
 from sabot.floor.rounds.search import ANY, Query
 from sabot.games.wagers import STANDARD, WAGERS
 from sabot.reports.incident import KINDS
-from sabot.reports.table_time import text_of
+from sabot.table_time import text_of
 from sabot.text import card_symbol
 from sabot_protocol import enums
 

@@ -10,7 +10,7 @@ from sabot.games.settle import Settlement
 from sabot.games.wager_file import Area, GivenRound
 from sabot.log.rounds import Round
 from sabot.reports.html import as_text, page
-from sabot.reports.table_time import text_of
+from sabot.table_time import text_of
 from sabot.text import amount, card_symbol
 from sabot_protocol.games import Game
 

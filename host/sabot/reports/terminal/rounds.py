@@ -1,5 +1,4 @@
-"""Rounds as text for a terminal: cards, totals, outcomes. No text from outside gets through that
-controls it."""
+"""Rounds as text for a terminal: cards, totals, outcomes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,27 +8,11 @@ from rich.text import Text
 from sabot.log.families.boxes import BlackjackRound, BoxHand
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round, not_understood_text
-from sabot.text import card_symbol, counted, printable, shortened
+from sabot.terminal import MOST_IN_NAME, card_text, plain
+from sabot.text import counted, shortened
 
 WINNER_STYLE = {"player": "bold blue", "banker": "bold red", "tie": "bold green"}
 """How the winners of baccarat look."""
-
-_MOST_IN_NAME = 64
-
-
-def plain(text: str) -> Text:
-    """A text, without markup and without characters that control a terminal."""
-    return Text(printable(text))
-
-
-def name_text(name: str) -> Text:
-    """A name for a column of a table: so short that no part of it looks like a row."""
-    return plain(shortened(name, _MOST_IN_NAME))
-
-
-def card_text(card: str) -> Text:
-    """A card such as "7H" as people write it, hearts and diamonds in red."""
-    return Text(card_symbol(card), style="red" if card[1:] in ("D", "H") else "")
 
 
 def hand_text(hand: Sequence[str], total: int | None) -> Text:
@@ -64,7 +47,7 @@ def outcome_text(ended: Round) -> Text:
 def round_line(ended: Dealt) -> Text:
     """A round as one line."""
     line = plain(
-        f"{shortened(ended.unit, _MOST_IN_NAME)} shoe {ended.shoe} round {ended.round:>2}  "
+        f"{shortened(ended.unit, MOST_IN_NAME)} shoe {ended.shoe} round {ended.round:>2}  "
     )
     if isinstance(ended, BlackjackRound):
         line.append_text(_dealer_text(ended)).append("  ").append_text(_boxes_text(ended))

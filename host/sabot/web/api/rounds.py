@@ -13,7 +13,7 @@ from sabot.floor.rounds.round_view import RoundView
 from sabot.floor.rounds.search_line import BadSearch
 from sabot.floor.rounds.search_words import in_words
 from sabot.log.boards import board_of, unit_of
-from sabot.reports.table_time import iso_of
+from sabot.table_time import iso_of
 from sabot.web.access import Visit
 from sabot.web.api.operations import Open, Operation
 from sabot.web.api.tables import Dealt

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from sabot.desk.notes import LONGEST_TEXT
 from sabot.errors import DeskRefused
 from sabot.reports.incident import KINDS
-from sabot.reports.table_time import text_of
+from sabot.table_time import text_of
 from sabot.web.access import Guarded, Visit, form_token
 from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page

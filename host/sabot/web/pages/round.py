@@ -19,7 +19,7 @@ from sabot.log.found import LARGEST
 from sabot.log.reveal import hidden_round
 from sabot.reports.html import page as whole_page
 from sabot.reports.incident import Incident
-from sabot.reports.table_time import moment_of, text_of, time_of_day
+from sabot.table_time import moment_of, text_of, time_of_day
 from sabot.web.access import Guarded, Visit
 from sabot.web.files import style_of
 from sabot.web.rendering import html_of, page

@@ -15,7 +15,7 @@ from sabot.floor.rounds.search_line import BadSearch, Known, read_fields
 from sabot.floor.rounds.search_words import OUTCOMES, in_words
 from sabot.log.families.cards import Card
 from sabot.reports.incident import KINDS
-from sabot.reports.table_time import moment_of, time_of_day
+from sabot.table_time import moment_of, time_of_day
 from sabot.web.access import Guarded, Visit
 from sabot.web.rendering import page
 from sabot_protocol import enums

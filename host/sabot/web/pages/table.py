@@ -13,8 +13,8 @@ from sabot.log import boards
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
 from sabot.reports.roads import outcomes_of
-from sabot.reports.table_time import time_of_day
 from sabot.reports.units import unit_of
+from sabot.table_time import time_of_day
 from sabot.web.access import Guarded, Visit
 from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page

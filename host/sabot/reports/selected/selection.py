@@ -1,4 +1,4 @@
-"""What `sabot rounds` and `sabot events` list: the options that select, and the reading by them.
+"""What `sabot rounds` and `sabot events` list, and the reading of it.
 
 Options combine: what is listed fits all of them. Units, numbers, kinds and times select in the
 database; winner, naturals and cards are known only when a round has been put together.
@@ -8,17 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-import typer
-
 from sabot.audit.table_names import Tables
 from sabot.errors import DatabaseUnusable
-from sabot.library import LogEvent, logged_events, rounds_between
+from sabot.log import boards
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
+from sabot.log.reading.events import LogEvent, logged_events
+from sabot.log.reading.rounds import rounds_between
 from sabot.log.rounds import Dealt, Round
 from sabot.log.store import Filter, Row, Store
-from sabot.text import card_names
-from sabot_protocol import enums
 
 _BLOCK = 50  # rounds that are read at once, from the newest on
 
@@ -72,17 +70,8 @@ class Selection:
     """Only the last ones of each unit."""
 
     def tables(self, store: Store) -> dict[str, Tables]:
-        """At which tables the units stood. Raises DatabaseUnusable if no unit of the log stood at
-        `table`."""
-        tables = {unit: Tables(store, unit) for unit in self.units}
-        if self.table is not None and not any(self.table in each.names for each in tables.values()):
-            known = {name for unit in store.units() for name in Tables(store, unit).names}
-            if self.table not in known:
-                listed = ", ".join(sorted(known)) or "none"
-                raise DatabaseUnusable(
-                    f"{store.place}: has no table {self.table}; there are: {listed}"
-                )
-        return tables
+        """Return at which tables the units stood. Raises as `tables_of`."""
+        return tables_of(store, self.units, self.table)
 
     def of_unit(self, unit: str) -> "Selection":
         """The same of one unit only."""
@@ -185,18 +174,36 @@ class Selection:
         return before_end and (self.begin_unix_ms is None or max(times) >= self.begin_unix_ms)
 
 
-def rounds_wanted(winner: str | None, natural: bool, cards: str | None) -> RoundsWanted:
-    """What these options select. An unknown winner or card is wrong usage."""
-    if winner not in (None, *enums.WINNERS):
-        listed = ", ".join(enums.WINNERS)
-        raise typer.BadParameter(f"no round is won by {winner!r}; winners: {listed}")
-    try:
-        names = [] if cards is None else card_names(cards)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-    if cards is not None and not names:
-        raise typer.BadParameter("--cards has no card; write 7H or '10♠ K♦'")
-    return RoundsWanted(winner, natural, tuple(names))
+def units_of(store: Store, unit: str | None) -> list[str]:
+    """Return the boards of a unit (log/boards.py), in order, or the one board that `unit` names;
+    for None all. Raises DatabaseUnusable if the log does not have it."""
+    names = store.units()
+    if unit is None:
+        return names
+    chosen = boards.chosen(unit, names)
+    if not chosen:
+        store.check_unit(unit)
+    return chosen
+
+
+def units_named(store: Store, names: Sequence[str] | None) -> list[str]:
+    """Return the boards of several units, in order; all if there are no names. Raises
+    DatabaseUnusable as `units_of`."""
+    if not names:
+        return store.units()
+    return boards.in_order(unit for name in names for unit in units_of(store, name))
+
+
+def tables_of(store: Store, units: Sequence[str], table: str | None) -> dict[str, Tables]:
+    """Return at which tables units stood. Raises DatabaseUnusable if no unit of the log ever stood
+    at `table`."""
+    tables = {unit: Tables(store, unit) for unit in units}
+    if table is not None and not any(table in each.names for each in tables.values()):
+        known = {name for unit in store.units() for name in Tables(store, unit).names}
+        if table not in known:
+            listed = ", ".join(sorted(known)) or "none"
+            raise DatabaseUnusable(f"{store.place}: has no table {table}; there are: {listed}")
+    return tables
 
 
 def _backwards(store: Store, wanted: Filter, damaged: Damaged) -> Iterator[Dealt]:

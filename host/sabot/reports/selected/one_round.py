@@ -5,16 +5,15 @@ from datetime import tzinfo
 from types import UnionType
 from typing import Any, TypeVar
 
-from sabot.cli import options
-from sabot.cli.records.selection import Selection
 from sabot.errors import BadWagers
-from sabot.library import refuse_damaged
 from sabot.log.boards import unit_of
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
+from sabot.log.reading.rounds import refuse_damaged
 from sabot.log.rounds import Dealt, Round, not_understood_text
 from sabot.log.store import Store
-from sabot.reports.table_time import iso_of
+from sabot.reports.selected.selection import Selection, units_of
+from sabot.table_time import iso_of
 
 DealtT = TypeVar("DealtT", bound=Dealt)
 
@@ -101,7 +100,7 @@ def _one(
     shoe: int | None,
     round_: int | None,
 ) -> tuple[DealtT, str]:
-    chosen = Selection(options.units_of(store, unit), shoe, round_, table=table)
+    chosen = Selection(units_of(store, unit), shoe, round_, table=table)
     tables = chosen.tables(store)
     found: list[DealtT] = []
     for name in chosen.units:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from host.tests.support.helpers import event_bytes, stored
-from sabot.cli.logged_round import one_round
 from sabot.errors import BadWagers, DatabaseUnusable
 from sabot.log.store import Store, open_store
+from sabot.reports.selected.one_round import one_round
 from sabot_protocol.games import Game, document_of
 
 _MINI = Game(document_of("mini")).sha256

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from sabot.reports.table_time import (
+from sabot.table_time import (
     BadTime,
     HostZone,
     duration_text,
