@@ -6,9 +6,9 @@ import re
 import pytest
 
 from sabot.reports.derived_roads import big_eye_boy, cockroach_pig, small_road
+from sabot.reports.drawn_roads import HIT_MARKS, roads_of, title_of, totals_of
 from sabot.reports.roads import Outcome, bead_plate, big_road
 from sabot.web.pictures import small_plate
-from sabot.web.road_pictures import HIT_MARKS, roads_of, title_of, totals_of
 from sabot_protocol import enums
 
 
