@@ -14,6 +14,7 @@ from sabot.desk.alerts import Alert, AlertLog
 from sabot.desk.desk import Desk
 from sabot.desk.notes import SERVER, Note, NoteUnusable
 from sabot.log.follow import Follower
+from sabot.log.found import numbers_by_unit
 from sabot.log.store import Store
 
 WATERMARK = "alerts_up_to"
@@ -51,7 +52,7 @@ class AlertRaiser:
         if self._desk is None:
             return
         self._catch_up()
-        self._kept = _watermark(self._store.fact(WATERMARK))
+        self._kept = numbers_by_unit(self._store.fact(WATERMARK))
         self._up_to = {**self._kept}
 
     def up_to(self, unit: str) -> int | None:
@@ -129,14 +130,3 @@ class AlertRaiser:
     def _note(self, alert: Alert) -> Note:
         self._seen += 1
         return Note(self._seen, self._now_unix_ms(), SERVER, "alert", alert.as_fields())
-
-
-def _watermark(text: str | None) -> dict[str, int]:
-    """The watermark, as far as it is one: the file may say anything."""
-    try:
-        read = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    if not isinstance(read, dict):
-        return {}
-    return {unit: last for unit, last in read.items() if type(last) is int and last >= 0}

@@ -192,7 +192,10 @@ def test_a_unit_that_comes_after_the_desk_raises_all_its_incidents(
     assert id_ in _ids(desk)
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "{", '{"U1": "x"}', '{"U1": -4}', '{"U1": 0}', "null"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1]", "{", '{"U1": "x"}', '{"U1": -4}', '{"U1": 0}', "null", "[" * 100_000],
+)
 def test_a_watermark_that_was_changed_raises_nothing_twice(
     store: Store, desk: Desk, text: str
 ) -> None:

@@ -5,11 +5,12 @@ import re
 
 import pytest
 
+from host.tests.reports.test_derived_roads import LONG, random_shoe
+from host.tests.reports.test_roads import outcomes as outcomes_of
 from sabot.games.baccarat.wagers import MARKS
 from sabot.reports.derived_roads import big_eye_boy, cockroach_pig, small_road
+from sabot.reports.drawn_roads import REPORT, roads_of, title_of, totals_of
 from sabot.reports.roads import Outcome, bead_plate, big_road
-from sabot.web.pictures import small_plate
-from sabot.web.road_pictures import roads_of, title_of, totals_of
 from sabot_protocol import enums
 
 
@@ -79,16 +80,68 @@ def test_every_hit_but_the_pairs_has_a_mark_and_a_name() -> None:
         assert hit.replace("_", " ") in title_of(Outcome("banker", hits=(hit,)))
 
 
-def test_the_small_plate_has_the_last_columns() -> None:
-    outcomes = [Outcome("player")] * 6 + [Outcome("banker")] * 6 + [Outcome("tie")] * 3
-    plate = small_plate(outcomes, 2)
-    assert 'aria-label="last results: B B B B B B T T T"' in plate
-    assert len(re.findall(r"M\d+ \d+h0", plate)) == 9 and "discs player" not in plate
-
-
 def test_the_totals_count_each_result() -> None:
     outcomes = [Outcome("player", natural=True), Outcome("tie", player_pair=True)]
     assert totals_of(outcomes) == [
         ("Player", 1), ("Banker", 0), ("Tie", 1),
         ("naturals", 1), ("Player pairs", 1), ("Banker pairs", 0),
     ]  # fmt: skip
+
+
+# ---- derived roads in a report
+
+NAMES = {"Big Eye Boy": big_eye_boy, "Small Road": small_road, "Cockroach Pig": cockroach_pig}
+CELL = 24
+
+
+def figures(letters: str) -> dict[str, str]:
+    """Each derived road's picture, by its name."""
+    roads = roads_of(outcomes_of(letters), REPORT)
+    return dict(zip(NAMES, (roads.big_eye_boy, roads.small_road, roads.cockroach_pig), strict=True))
+
+
+def marks(shown: str) -> list[tuple[float, float, str, str]]:
+    """Where each mark's path begins, the rest of the path, and how it is painted."""
+    found = re.findall(r'</title><path class="(.*?)" d="M([0-9.]+) ([0-9.]+)(m.*?)"/>', shown)
+    return [(float(x), float(y), path, paint) for paint, x, y, path in found]
+
+
+def test_each_mark_is_in_the_middle_of_its_cell_and_within_the_grid(rng: random.Random) -> None:
+    for letters in [LONG, *(random_shoe(rng) for _ in range(20))]:
+        for name, shown in figures(letters).items():
+            cells = NAMES[name](outcomes_of(letters))
+            middles = [
+                (CELL * cell.column + CELL / 2, CELL * cell.row + CELL / 2) for cell in cells
+            ]
+            assert [(x, y) for x, y, _, _ in marks(shown)] == middles
+            size = re.match(
+                r'<svg .*?width="(\d+)" height="(\d+)" viewBox="-1 -1 (\d+) (\d+)"', shown
+            )
+            assert size
+            width, height, inner_width, inner_height = map(int, size.groups())
+            assert (2 * width, 2 * height) == (inner_width, inner_height)
+            right, bottom = inner_width - 1, inner_height - 1
+            assert all(x + CELL / 2 < right and y + CELL / 2 < bottom for x, y in middles)
+
+
+def test_red_and_blue_marks_differ_in_form_and_each_road_has_its_own() -> None:
+    forms = {}
+    for name, shown in figures(LONG).items():
+        for cell, (_, _, path, paint) in zip(
+            NAMES[name](outcomes_of(LONG)), marks(shown), strict=True
+        ):
+            forms.setdefault((name, cell.mark), set()).add((path, paint))
+    assert len(forms) == 6
+    assert all(len(drawn) == 1 for drawn in forms.values())
+    assert len({path for drawn in forms.values() for path, _ in drawn}) == 6
+
+
+def test_each_picture_says_its_marks_in_words() -> None:
+    labels = {
+        name: re.findall(r'aria-label="(.*?)"', shown)[0] for name, shown in figures(LONG).items()
+    }
+    assert labels == {
+        "Big Eye Boy": "Big Eye Boy: red blue blue blue red blue red red blue red",
+        "Small Road": "Small Road: blue blue blue red red blue blue",
+        "Cockroach Pig": "Cockroach Pig: blue red red blue blue blue",
+    }

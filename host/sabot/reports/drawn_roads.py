@@ -1,11 +1,11 @@
-"""The five roads of a table of baccarat for its page and for the players' board, as SVG.
+"""The five roads of a shoe of cards of baccarat as SVG, for the screens and for reports.
 
-The colours are those of the style sheet. No meaning depends on them: winners have letters, and a
-mark of a derived road that is blue is broken in two.
+The colours are those of the style sheet around them. No meaning depends on them: winners have
+letters, and a mark of a derived road that is blue is broken in two.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,17 +27,21 @@ _HALF = _CELL // 2
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How many columns the pictures have."""
+    """How many columns the pictures have at least."""
 
     bead: int
     big: int
     derived: int
     last: bool
     """Whether a road with more columns shows its last ones; if not, all become smaller."""
+    in_report: bool = False
+    """Whether pictures have a size of their own, derived roads half of it, and each mark of these
+    its round in words."""
 
 
 PAGE = Columns(14, 34, 32, last=False)
 BOARD = Columns(14, 20, 20, last=True)
+REPORT = Columns(14, 14, 28, last=False, in_report=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +76,18 @@ class Roads:
 def roads_of(outcomes: Sequence[Outcome], columns: Columns = PAGE) -> Roads:
     """The roads of these rounds."""
     beads, cells = bead_plate(outcomes), big_road(outcomes)
-    words = " ".join(LETTERS[each.winner] for each in outcomes)
+    words = " ".join(LETTERS[each.winner] for each in outcomes) or "no rounds yet"
+    size = _CELL if columns.in_report else None
     return Roads(
         _road(
-            "Bead plate",
-            words,
+            f"Bead plate: {words}",
             (_bead(each.outcome, *_centre(each.column, each.row)) for each in beads),
             _span(beads, columns.bead, columns),
+            size,
         ),
-        _road("Big Road", words, map(_big_cell, cells), _span(cells, columns.big, columns)),
+        _road(
+            f"Big Road: {words}", map(_big_cell, cells), _span(cells, columns.big, columns), size
+        ),
         _derived("Big Eye Boy", big_eye_boy(outcomes), _RING, columns),
         _derived("Small Road", small_road(outcomes), _DOT, columns),
         _derived("Cockroach Pig", cockroach_pig(outcomes), _SLASH, columns),
@@ -158,16 +165,33 @@ def _flags(outcome: Outcome, x: int, y: int) -> str:
 
 
 def _derived(name: str, cells: Sequence[DerivedCell], shape: _Shape, columns: Columns) -> Markup:
-    """A derived road as one path for each kind of mark."""
-    parts = []
+    words = " ".join(cell.mark.value for cell in cells) or "no marks"
+    drawn = _marks_in_words(cells, shape) if columns.in_report else _marks(cells, shape)
+    size = _CELL // 2 if columns.in_report else None
+    return _road(f"{name}: {words}", drawn, _span(cells, columns.derived, columns), size)
+
+
+def _marks(cells: Sequence[DerivedCell], shape: _Shape) -> Iterator[str]:
+    """Yield one path for all marks of each kind: a page has hundreds of them."""
     for mark in Mark:
-        path = shape.whole if mark is Mark.REGULAR else shape.broken
-        at = [_centre(cell.column, cell.row) for cell in cells if cell.mark is mark]
-        filled = "filled " if shape.filled else ""
-        drawn = "".join(f"M{x} {y}{path}" for x, y in at)
-        parts += [f'<path class="{filled}mark {mark.value}" d="{drawn}"/>'] * bool(drawn)
-    words = " ".join(cell.mark.value for cell in cells)
-    return _road(name, words, parts, _span(cells, columns.derived, columns))
+        of_kind = [cell for cell in cells if cell.mark is mark]
+        if of_kind:
+            yield _path(of_kind, shape)
+
+
+def _marks_in_words(cells: Sequence[DerivedCell], shape: _Shape) -> Iterator[str]:
+    for cell in cells:
+        title = f"round {cell.round}: {cell.mark.value}, {cell.mark.name.lower()}"
+        yield f"<g><title>{title}</title>{_path([cell], shape)}</g>"
+
+
+def _path(cells: Sequence[DerivedCell], shape: _Shape) -> str:
+    """Marks of one kind."""
+    mark = cells[0].mark
+    path = shape.whole if mark is Mark.REGULAR else shape.broken
+    centres = (_centre(cell.column, cell.row) for cell in cells)
+    drawn = "".join(f"M{x} {y}{path}" for x, y in centres)
+    return f'<path class="{"filled " * shape.filled}mark {mark.value}" d="{drawn}"/>'
 
 
 class _Placed(Protocol):
@@ -183,14 +207,16 @@ def _span(cells: Iterable[_Placed], columns: int, all_: Columns) -> tuple[int, i
     return (end - columns if all_.last else 0), end
 
 
-def _road(name: str, words: str, parts: Iterable[str], span: tuple[int, int]) -> Markup:
+def _road(label: str, parts: Iterable[str], span: tuple[int, int], size: int | None) -> Markup:
+    """A grid with the `parts`. `size` is that of a cell in px; if None, the sheet decides."""
     first, end = span
     left, width, height = _CELL * first, _CELL * (end - first), _CELL * ROWS
     vertical = "".join(f"M{_CELL * place} 0v{height}" for place in range(first, end + 1))
     across = "".join(f"M{left} {_CELL * place}h{width}" for place in range(ROWS + 1))
-    label = f"{name}: {words or 'no rounds yet'}"
+    scale = 0 if size is None else size / _CELL
+    fixed = f'width="{(width + 2) * scale:g}" height="{(height + 2) * scale:g}" ' if scale else ""
     return Markup(
-        f'<svg class="road" role="img" aria-label="{label}" '
+        f'<svg class="road" role="img" aria-label="{label}" {fixed}'
         f'viewBox="{left - 1} -1 {width + 2} {height + 2}">'
         f'<path class="grid" d="{vertical}{across}"/>{"".join(parts)}</svg>'
     )
