@@ -44,6 +44,7 @@ def incidents(
     as_json: options.Json = False,
     as_csv: options.Csv = False,
 ) -> None:
+    """List what surveillance may want to see on the video: the event, its time, what happened."""
     how = options.output_of(as_json, as_csv)
     for name in kind or ():
         if name not in KINDS:
@@ -79,8 +80,7 @@ def incidents(
 
 
 incidents.__doc__ = (
-    "List what surveillance may want to see on the video: the event, its time, what happened.\n\n"
-    "\b\n"
+    f"{incidents.__doc__}\n\n\b\n"
     + "\n".join(f"{name:<12} {meaning}" for name, meaning in KINDS.items())
     + "\n\nA time is marked as reckoned if it was computed from a clock that was set later in the "
     "same start of the unit. Incidents without any time are listed despite --from and --to."

@@ -11,14 +11,13 @@ from sabot.audit.table_names import Tables
 from sabot.cli import options
 from sabot.cli.logged_round import json_of
 from sabot.cli.long_table import Cell
+from sabot.cli.records.rounds_table import ROUND_COLUMNS, round_cells
 from sabot.cli.records.selection import Selection, rounds_wanted
 from sabot.cli.view import (
-    ROUND_COLUMNS,
     Output,
     print_objects,
     print_rows,
     problems,
-    round_cells,
     time_text,
 )
 from sabot.errors import DatabaseUnusable
