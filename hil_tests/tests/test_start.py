@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _ROOT = Path(__file__).resolve().parents[2]
 _SHOWN = "imported:"
 _TEST = f"""
@@ -20,13 +22,18 @@ _MOST = 430
 _NEEDED_BY_FEW = {"anyio", "hypothesis", "numpy", "psycopg", "sabot.link.events", "sabot.log.store"}
 
 
-def test_pytest_imports_little_for_a_test_that_needs_nothing(tmp_path: Path) -> None:
-    (tmp_path / "test_nothing.py").write_text(_TEST)
-    options = ["-c", "pyproject.toml", "-p", "no:cacheprovider", "-p", "host.tests.conftest"]
-    command = [sys.executable, "-m", "pytest", *options, "-s", str(tmp_path)]
+def _printed_by(folder: Path, test: str, *begin: str, room: str = "host") -> str:
+    """What pytest prints of a test with the fixtures of a room; it must pass."""
+    (folder / "test_it.py").write_text(test)
+    options = ["-c", "pyproject.toml", "-p", "no:cacheprovider", "-p", f"{room}.tests.conftest"]
+    command = [*begin, sys.executable, "-m", "pytest", *options, "-s", str(folder)]
     done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = done.stdout.rpartition(_SHOWN)[2].split()
+    return done.stdout
+
+
+def test_pytest_imports_little_for_a_test_that_needs_nothing(tmp_path: Path) -> None:
+    found = _printed_by(tmp_path, _TEST).rpartition(_SHOWN)[2].split()
     assert not _NEEDED_BY_FEW & {*found}
     assert len(found) <= _MOST
 
@@ -41,3 +48,19 @@ def test_every_test_that_uses_hypothesis_has_it_without_clocks() -> None:
     using = {name for name, text in texts.items() if "\nfrom hypothesis" in text}
     assert len(using) > 5
     assert {name for name in using if "tests.without_clocks" not in texts[name]} == set()
+
+
+@pytest.mark.parametrize("room", ["host", "hil_tests"])
+def test_in_the_background_of_a_shell_programs_of_tests_end_by_ctrl_c(
+    tmp_path: Path, room: str
+) -> None:
+    test = """
+import subprocess
+
+def test_a_program_ends():
+    program = subprocess.Popen(["sleep", "60"])
+    program.send_signal(2)
+    assert program.wait(30) == -2
+"""
+    in_background = ("env", "--ignore-signal=INT")
+    _printed_by(tmp_path, test, *in_background, room=room)

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from host.tests.support.ctrl_c import hear_ctrl_c
+
 # What a fixture makes is imported in the fixture: it takes longer than many a test.
 if TYPE_CHECKING:
     from host.tests.support.postgres import Database, Server
     from sabot.log.place import Place
     from sabot.log.store import Store
     from sabot.sim.process import SimulatedShoe
+
+
+def pytest_configure() -> None:
+    """Every way to start the tests lets them end what they start."""
+    hear_ctrl_c()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

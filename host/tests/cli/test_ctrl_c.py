@@ -22,12 +22,6 @@ _KILLS = 40
 _FIRST_S = 0.5
 
 
-@pytest.fixture(autouse=True)
-def _ctrl_c_is_not_ignored() -> None:
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def test_ctrl_c_in_the_first_half_second_is_quiet(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     print(f"seed {seed}")
