@@ -41,6 +41,7 @@ def incidents(
     ] = _DEFAULTS.reveal_s,
     printed: Format,
 ) -> None:
+    """List what surveillance may want to see on the video: the event, its time, what happened."""
     how, where, db = printed.output, chosen.where, chosen.db
     for name in kind or ():
         if name not in LISTED:
@@ -75,8 +76,7 @@ def incidents(
 
 
 incidents.__doc__ = (
-    "List what surveillance may want to see on the video: the event, its time, what happened.\n\n"
-    "\b\n"
+    f"{incidents.__doc__}\n\n\b\n"
     + "\n".join(f"{name:<12} {kind.words}" for name, kind in LISTED.items())
     + "\n\nA time is marked as reckoned if it was computed from a clock that was set later in the "
     "same start of the unit. Incidents without any time are listed despite --from and --to."
