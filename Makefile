@@ -5,17 +5,21 @@ BIN := .venv/bin
 READY := .venv/ready
 TYPINGS := build/typings
 
+# Modules are compiled once, also where Python is told to keep no bytecode: the tests start many
+# processes, and pytest alone takes three times as long to collect its tests from sources.
+export PYTHONDONTWRITEBYTECODE =
+
 # A quarter of a test's time is waited for simulated shoes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
-.PHONY: demo test check lint typecheck bench acceptance-emulator accuracy powercut updatecuts setupcuts \
+.PHONY: demo test check lint typecheck generated bench acceptance-emulator accuracy powercut updatecuts setupcuts \
 	kills losses versions fleet adversary clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
 
 test: $(READY)
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 30
 
 # The fast circle: lint, types, and the tests that start no simulated shoe.
 check: lint typecheck
@@ -28,6 +32,10 @@ lint: $(READY)
 typecheck: $(READY) $(TYPINGS)
 	$(BIN)/mypy
 	$(BIN)/basedpyright --project firmware/pyrightconfig.json
+
+# What follows from the definitions of messages and events, in protocol/sabot_definitions.
+generated: $(READY)
+	$(BIN)/python -m sabot_definitions.generate
 
 bench: $(READY)
 	$(BIN)/python -m sabot_hil.benchmarks

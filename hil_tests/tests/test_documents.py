@@ -12,6 +12,7 @@ _FOLDER = {
     "sabot_firmware": "firmware",
     "sabot_rig": "firmware",
     "sabot_protocol": "protocol",
+    "sabot_definitions": "protocol",
     "sabot": "host",
     "sabot_hil": "hil_tests",
 }
@@ -145,7 +146,7 @@ def test_the_picture_has_the_rooms_in_the_order_that_is_enforced() -> None:
     (picture,) = re.findall(r"```rooms\n(.*?)```", _ARCHITECTURE.read_text(), re.DOTALL)
     rows: dict[str, str] = {}
     for line in picture.splitlines():
-        package, row = line[:17].strip(), line[17:].strip()
+        package, row = line[:19].strip(), line[19:].strip()
         if package in _FOLDER:
             rows[package] = row
         elif row.startswith(">") or line.strip().startswith("|  "):

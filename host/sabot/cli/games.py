@@ -29,7 +29,7 @@ Decks = Annotated[
     int | None, typer.Option(help="Number of decks; default: the game's.", min=1, max=8)
 ]
 
-app = typer.Typer(help="List the games and what the house chooses in each; print a rule card.")
+app = typer.Typer()
 
 
 @app.callback(invoke_without_command=True)

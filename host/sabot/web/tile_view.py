@@ -12,8 +12,8 @@ from sabot.games.blackjack.hands import total_of
 from sabot.log.boards import unit_of
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.rounds import Dealt, Round
-from sabot.reports.incident import spaced
 from sabot.reports.roads import outcomes_of
+from sabot.text import spaced
 from sabot.web.pictures import small_plate
 
 PLATE_COLUMNS = 14

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.reports.test_incident_search import random_records
+from host.tests.notable.test_incident_search import random_records
 from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, event_bytes, new_log, shuffled_names, stored

@@ -53,7 +53,7 @@ from sabot.log.reveal import (
 )
 from sabot.log.rounds import Round
 from sabot.log.store import open_store
-from sabot.reports.incidents import incidents_of
+from sabot.notable.incident_finder import incidents_of
 from sabot.reports.report import render
 from sabot.service.capture import kept_passes
 from sabot.text import card_symbol

@@ -10,13 +10,12 @@ import typer
 from sabot.audit.table_names import Tables
 from sabot.cli.chosen import Chosen, Format, takes_options
 from sabot.cli.long_table import Cell
+from sabot.cli.records.rounds_table import ROUND_COLUMNS, round_cells
 from sabot.cli.view import (
-    ROUND_COLUMNS,
     Output,
     print_objects,
     print_rows,
     problems,
-    round_cells,
     time_text,
 )
 from sabot.errors import DatabaseUnusable

@@ -15,11 +15,11 @@ from sabot.floor.table import Table
 from sabot.floor.wall import natural
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.rounds import Round
+from sabot.reports.drawn_roads import BOARD, MARKS, roads_of, totals_of
 from sabot.reports.roads import outcomes_of
 from sabot.web.access import PUBLIC, Guarded, Visit
 from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page
-from sabot.web.road_pictures import BOARD, MARKS, roads_of, totals_of
 from sabot.web.sources import Parts
 
 _LAST = 40

@@ -18,7 +18,7 @@ from sabot.keys import signing
 from sabot.log.boards import unit_of
 from sabot.log.found import LARGEST
 from sabot.log.reveal import hidden_round
-from sabot.reports.incident import Incident
+from sabot.notable.incident import Incident
 from sabot.table_time import moment_of, text_of, time_of_day
 from sabot.web.access import Guarded, Visit
 from sabot.web.files import style_of

@@ -12,13 +12,13 @@ from sabot.floor.wall import Tile
 from sabot.log import boards
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
+from sabot.reports.drawn_roads import MARKS, roads_of, totals_of
 from sabot.reports.roads import outcomes_of
 from sabot.reports.units import unit_of
 from sabot.table_time import time_of_day
 from sabot.web.access import Guarded, Visit
 from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page
-from sabot.web.road_pictures import MARKS, roads_of, totals_of
 from sabot.web.sources import Parts
 from sabot.web.tile_view import points, view_of
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import protocol.tests.without_clocks  # noqa: F401
 from sabot.audit.play import rules
 from sabot.errors import ImpossibleDeal
 from sabot.games.baccarat.catalogue import document

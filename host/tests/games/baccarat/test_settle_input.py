@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import protocol.tests.without_clocks  # noqa: F401
 from host.tests.support.table import line, seat
 from sabot.errors import BadWagers
 from sabot.games.baccarat import wager_file

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import protocol.tests.without_clocks  # noqa: F401
 from host.tests.support.table import BANKER_WINS, game, of_three, scored
 from sabot.audit.play.rules import judge
 from sabot.games import json_fields

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import protocol.tests.without_clocks  # noqa: F401
 from sabot.errors import Forbidden
 from sabot.games.baccarat.catalogue import document
 from sabot.games.baccarat.score import Score, score
