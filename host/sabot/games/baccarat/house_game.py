@@ -81,9 +81,9 @@ class HouseGame:
         wagers = list(self.wagers)
         not_offered = set()
         for choice, offered in WAGERS_OF_CHOICE.items():
-            if values[choice] in NOT_OFFERED:
+            if values.get(choice, NOT_OFFERED[0]) in NOT_OFFERED:
                 not_offered.add(choice)
-                del values[choice]
+                values.pop(choice, None)
             else:
                 wagers.extend(offered)
         for choice, other in ONLY_WITH.items():
