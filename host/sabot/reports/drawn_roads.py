@@ -11,7 +11,7 @@ from typing import Protocol
 
 from markupsafe import Markup, escape
 
-from sabot.games.baccarat.wagers import MARKS
+from sabot.games.baccarat.family import FAMILY
 from sabot.reports.derived_roads import (
     DerivedCell,
     Mark,
@@ -41,7 +41,13 @@ class Columns:
 
 PAGE = Columns(14, 34, 32, last=False)
 BOARD = Columns(14, 20, 20, last=True)
+
+MARKS = FAMILY.marks
+"""How the roads mark a hit that a wager of the game depends on. Pairs have dots."""
 REPORT = Columns(14, 14, 28, last=False, in_report=True)
+
+MARKS = FAMILY.marks
+"""How the roads mark a hit that a wager of the game depends on. Pairs have dots."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from sabot.audit.checks.findings import Finding
 from sabot.games import families
-from sabot.games.baccarat.wagers import MARKS
 from sabot.html import as_text, page, verdict
 from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeEndedEvent
 from sabot.link.seals import opened
@@ -23,7 +22,7 @@ from sabot.log.rounds import Dealt, Round, Rounds, not_understood_text
 from sabot.notable.incident import Incident
 from sabot.notable.incident_finder import incidents_of
 from sabot.reports import svg
-from sabot.reports.drawn_roads import REPORT, roads_of
+from sabot.reports.drawn_roads import MARKS, REPORT, roads_of
 from sabot.reports.roads import Outcome, outcomes_of
 from sabot.reports.svg import ShownCard
 from sabot.table_time import duration_text, iso_of, moment_of, text_of

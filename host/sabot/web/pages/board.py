@@ -13,10 +13,9 @@ from starlette.responses import HTMLResponse, Response
 from sabot.floor.live import Floor
 from sabot.floor.table import Table
 from sabot.floor.wall import natural
-from sabot.games.baccarat.wagers import MARKS
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.rounds import Round
-from sabot.reports.drawn_roads import BOARD, roads_of, totals_of
+from sabot.reports.drawn_roads import BOARD, MARKS, roads_of, totals_of
 from sabot.reports.roads import outcomes_of
 from sabot.web.access import PUBLIC, Guarded, Visit
 from sabot.web.feed import FeedResponse

@@ -9,11 +9,10 @@ from starlette.responses import Response
 
 from sabot.floor.dealt_cards import DealtCards, dealt_cards, last_ended_shoe
 from sabot.floor.wall import Tile
-from sabot.games.baccarat.wagers import MARKS
 from sabot.log import boards
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
-from sabot.reports.drawn_roads import roads_of, totals_of
+from sabot.reports.drawn_roads import MARKS, roads_of, totals_of
 from sabot.reports.roads import outcomes_of
 from sabot.reports.units import unit_of
 from sabot.table_time import time_of_day
