@@ -4,7 +4,7 @@ from typing import Any
 
 from host.tests.support.dealt_events import kept_games
 from host.tests.support.helpers import event_of
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.events import Event
 from sabot.notable.incident import Limits
 from sabot.notable.incident_finder import incidents_of
