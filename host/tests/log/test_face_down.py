@@ -339,7 +339,7 @@ def test_what_is_shown_of_a_round_is_nothing_before_its_reveal_and_then_everythi
     revealed = 0
     with _observed(game, tmp_path, rng) as seen:
         while revealed < _ROUNDS:
-            if not seen.table.dealing.why_no_ghost() and rng.random() < 0.4:
+            if seen.table.dealing.can_be_ghost() and rng.random() < 0.4:
                 _deal_ghost_hand(seen)
             if _deal_face_down(seen, rng):
                 revealed += 1

@@ -5,7 +5,6 @@ A new kind 61, a field at the end of `lid`, a word at the end of the buttons.
 """
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,13 +25,13 @@ def add_definitions() -> None:
 
     from sabot.link import events as classes
 
-    @dataclass(frozen=True, slots=True)
     class OverheatedEvent(classes.Event):
+        __slots__ = ("temperature_c",)
         SHAPE: ClassVar[Shape] = OVERHEATED
         temperature_c: int
 
-    @dataclass(frozen=True, slots=True)
     class LidEvent(classes.Event):
+        __slots__ = ("open", "angle_deg")  # noqa: RUF023 - the order of fields
         SHAPE: ClassVar[Shape] = LID
         open: bool
         angle_deg: int | None
