@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE =
 # A quarter of a test's time is waited for simulated shoes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
-.PHONY: demo test check lint typecheck bench acceptance-emulator accuracy powercut updatecuts setupcuts \
+.PHONY: demo test check lint typecheck generated bench acceptance-emulator accuracy powercut updatecuts setupcuts \
 	kills losses versions fleet adversary clean
 
 demo: $(READY)
@@ -32,6 +32,10 @@ lint: $(READY)
 typecheck: $(READY) $(TYPINGS)
 	$(BIN)/mypy
 	$(BIN)/basedpyright --project firmware/pyrightconfig.json
+
+# What follows from the definitions of messages and events, in protocol/sabot_definitions.
+generated: $(READY)
+	$(BIN)/python -m sabot_definitions.generate
 
 bench: $(READY)
 	$(BIN)/python -m sabot_hil.benchmarks

@@ -11,6 +11,7 @@ _MOST_MODULES = 16
 PACKAGES = {
     "firmware/sabot_firmware": "firmware/tests",
     "protocol/sabot_protocol": "protocol/tests",
+    "protocol/sabot_definitions": "protocol/tests",
     "host/sabot": "host/tests",
     "hil_tests/sabot_hil": "hil_tests/tests",
 }

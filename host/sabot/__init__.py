@@ -17,10 +17,11 @@ TYPE_CHECKING = False  # type checkers take it as True; importing `typing` takes
 if TYPE_CHECKING:
     from sabot.audit.checks.findings import Finding, Note
     from sabot.errors import DatabaseUnusable, KeysUnusable, SabotError
-    from sabot.library import Log, LogEvent, Verification, open
+    from sabot.library import Log, Verification, open
     from sabot.log.families.boxes import BlackjackRound, BoxHand
     from sabot.log.families.cards import Card
     from sabot.log.families.hands import Hand
+    from sabot.log.reading.events import LogEvent
     from sabot.log.rounds import Round
 else:
     # Each is imported when it is first used: importing all of them takes a quarter of a second.
@@ -33,7 +34,7 @@ else:
         "Hand": "log.families.hands",
         "KeysUnusable": "errors",
         "Log": "library",
-        "LogEvent": "library",
+        "LogEvent": "log.reading.events",
         "Note": "audit.checks.findings",
         "Round": "log.rounds",
         "SabotError": "errors",

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import random
 import re
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import sabot
+from host.tests.support.dealt_boxes import BoxLog
+from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import TEST_KEY, FirmwareLog, new_log, stored
 from sabot.keys import chain_keys as unit_keys
 from sabot_firmware import VERSION
@@ -84,7 +87,8 @@ def test_mypy_finds_a_wrong_name_and_a_wrong_argument(folder: Path) -> None:
         timeout=_TIMEOUT_S,
         check=False,
     )
-    assert [line.split(":")[1] for line in done.stdout.splitlines()[:-1]] == ["2", "3", "4"]
+    errors = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert [line.split(":")[1] for line in errors] == ["2", "3", "4"]
 
 
 def test_the_document_lists_every_public_name_and_field() -> None:
@@ -153,6 +157,26 @@ def test_rounds_can_be_filtered(path: Path) -> None:
         assert list(log.rounds(until=later)) == whole[:2]
         elsewhere = later.astimezone(timezone(timedelta(hours=-7)))
         assert list(log.rounds(since=elsewhere)) == whole[2:]
+
+
+def test_rounds_are_those_of_one_family(tmp_path: Path) -> None:
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    baccarat = FirmwareLog().load().draw("AS", "2C", "9S", "KC", "KD", "7D")
+    boxes, hand = BoxLog().load(), HandLog()
+    boxes.round(2, rng)
+    hand.deal_random(rng)
+    with new_log(tmp_path / "log") as store:
+        store.append("U1", stored(baccarat.records))
+        store.append("U2", stored(boxes.records))
+        store.append("U3", stored(hand.records))
+    with sabot.open(tmp_path / "log") as log:
+        assert [type(each) for each in log.rounds(with_void=True)] == [sabot.Round]
+        for family, unit in ((sabot.Round, "U1"), (sabot.BlackjackRound, "U2"), (sabot.Hand, "U3")):
+            (only,) = log.rounds(family=family, with_void=True)
+            assert type(only) is family and only.unit == unit
+            assert list(log.rounds("U4", family=family)) == []
 
 
 def test_a_round_has_cards_and_times(path: Path) -> None:

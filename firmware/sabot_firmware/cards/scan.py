@@ -97,7 +97,7 @@ class Scanner:
         self.levels = bytearray(MAX_EDGES)
         """What the four channels show from that edge on."""
         self.runs = bytearray(RUN_BYTES)
-        """The pass as runs of equal samples (sabot_protocol/messages.py, PASS_SAMPLES)."""
+        """The pass as runs of equal samples (protocol/README.md, "Runs of a pass")."""
         self.why = NOTHING
         """Why the last `scan` stopped."""
         # These are asked for in every turn of the shoe, where a property costs too much time.

@@ -11,7 +11,6 @@ import sys
 import sabot_protocol
 from sabot_firmware import VERSION
 from sabot_firmware.link.answers import Refusal, answer_command
-from sabot_firmware.table import input_log
 from sabot_protocol import enums, events, games, messages
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -71,17 +70,6 @@ def on_identify(shoe: "Shoe") -> None:
     _with_room(shoe)
     shoe.board.buzz(_IDENTIFY_MS)
     _record(shoe, events.IDENTIFIED)
-
-
-def on_mark_ghost(shoe: "Shoe") -> None:
-    """Mark the round whose betting is open as a ghost hand. The button `reveal` does it too."""
-    if shoe.running.on_trial:
-        raise Refusal("on_trial")
-    why = shoe.dealing.why_no_ghost()
-    if why:
-        raise Refusal("no_ghost", why)
-    _with_room(shoe)
-    shoe.acting.carry_out([input_log.GHOST_HAND])
 
 
 def on_read_events(shoe: "Shoe", first: int) -> None:

@@ -126,7 +126,7 @@ class Dealing(ShoeOfCards):
         elif button == _REVEAL and self.phase == BETTING:
             if self.ghost == GHOST_ASKED:
                 self._mark_ghost()
-            elif not self.why_no_ghost():
+            elif self.can_be_ghost():
                 self.ghost = GHOST_ASKED
         elif self.phase in (BETTING, DEALING, BETWEEN):
             was_open = self.current_round.open
@@ -138,8 +138,8 @@ class Dealing(ShoeOfCards):
         return self._done()
 
     def ghost_hand(self) -> list:
-        """A host marks the round whose betting is open as a ghost hand, if that is possible."""
-        if not self.why_no_ghost():
+        """A host marked the round whose betting is open as a ghost hand, with firmware 0.2.0."""
+        if self.can_be_ghost():
             self._mark_ghost()
         return self._done()
 

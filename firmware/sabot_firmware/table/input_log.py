@@ -24,7 +24,8 @@ POWER_LOST = const(6)
 """The power went while a card passed."""
 JOURNAL_FULL = const(7)
 GHOST_HAND = const(8)
-"""A host marked the round as a ghost hand."""
+"""A host marked the round as a ghost hand. Only firmware 0.2.0 writes such a note; the journal
+of an updated shoe may hold one."""
 SEALED = const(9)
 """A note of a card, a fault or a loss of power in a game that deals cards face down, sealed
 (journal/seals.py): `[SEALED, number, sealed]`, whatever it holds."""

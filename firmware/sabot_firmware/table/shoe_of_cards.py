@@ -119,18 +119,16 @@ class ShoeOfCards:
         """The number of cards drawn from this shoe of cards, with burned and unreadable ones."""
         return self.inventory.drawn()
 
-    def why_no_ghost(self) -> str:
-        """Why the round cannot be marked as a ghost hand now; empty if it can.
+    def can_be_ghost(self) -> bool:
+        """Whether the round can be marked as a ghost hand now.
 
         "The maximum number of ghost hands allowed shall be determined by the house" (Washington,
         Ghost hands); no other document has them. A void one counts too: its cards are out.
         """
         if self.phase != BETTING or self.error or self.lid_open or self.ghost == GHOST_MARKED:
-            return "no round without a card waits for bets"
+            return False
         allowed = self.game.house.get("ghost_hands", 0)
-        if type(allowed) is int and self.ghosts < allowed:
-            return ""
-        return "%d of %s in this shoe of cards" % (self.ghosts, allowed)
+        return type(allowed) is int and self.ghosts < allowed
 
     def can_change_game(self) -> bool:
         """Whether no shoe of cards is in play."""

@@ -103,7 +103,7 @@ def test_hours_of_rest_change_nothing():
 
 
 def _from_runs(runs):
-    """Return the samples of these runs, as sabot_protocol/messages.py describes them."""
+    """Return the samples of these runs, as protocol/README.md describes them."""
     levels = bytearray()
     at = 0
     while at < len(runs):

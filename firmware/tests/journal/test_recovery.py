@@ -229,4 +229,4 @@ def test_the_dealing_makes_the_events_whose_definition_says_so_and_no_others():
         made.update(_kinds_of_random_play(game))
     for kind in events.KINDS:
         by = events.DEALING if kind in made else events.DEVICE
-        assert kind.by == by, "sabot_protocol/events.py does not say who makes " + kind.name
+        assert kind.by == by, "sabot_definitions/events.py does not say who makes " + kind.name

@@ -4,6 +4,7 @@ from firmware.tests.fakes.fake_flash import RING
 from firmware.tests.support.commanding import Shoe, document_with, done, load_game, refused, run
 from firmware.tests.test_store import Folder
 from sabot_firmware.link import commands
+from sabot_firmware.table import input_log
 from sabot_protocol import cbor, enums, events, messages
 
 _NEW_YEAR_2025_MS = 1735689600000
@@ -52,20 +53,20 @@ def test_no_time_stops_the_shoe_from_recording():
             assert shoe.recorded()[-1][0] == events.LID.number
 
 
-def test_a_ghost_hand_is_marked_before_the_first_card_and_as_often_as_the_house_allows():
+def test_the_note_of_a_hosts_ghost_hand_that_firmware_0_2_0_wrote_is_carried_out():
     with Folder() as folder:
         shoe = Shoe(folder)
-        refused(run(shoe, messages.MARK_GHOST, 1))
+        shoe.acting.carry_out([input_log.GHOST_HAND])
         shoe.load_cards()
         for card in (0, 14):  # an ace, and one to burn
             shoe.dealing.card_passed(card)
         for _ in range(3):
-            assert done(run(shoe, messages.MARK_GHOST, 2))
-            refused(run(shoe, messages.MARK_GHOST, 3))
+            shoe.acting.carry_out([input_log.GHOST_HAND])
+            shoe.acting.carry_out([input_log.GHOST_HAND])
             for card in (8, 1, 12, 1):  # 9 and a king make a natural
                 shoe.dealing.card_passed(card)
             shoe.dealing.pressed(enums.BUTTONS.index("next"))
-        refused(run(shoe, messages.MARK_GHOST, 4))
+        shoe.acting.carry_out([input_log.GHOST_HAND])
         marked = [each[7] for each in shoe.recorded() if each[0] == events.GHOST_HAND.number]
         assert marked == [1, 2, 3]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from sabot.audit.checks.seam_checks import chain_of
 from sabot.audit.context import mac_before
 from sabot.errors import DatabaseUnusable, SeamRefused
-from sabot.keys.signing import PrivateKey
+from sabot.keys.signing import PrivateKey, public_of
 from sabot.log import boards, seam
 from sabot.log.seam import Seam
 from sabot.log.store import SeamRow, Store
@@ -29,7 +29,7 @@ def replace(
     seams = {each.name: each for each in store.seams()}
     pending = seams.get(newest)
     if pending is not None and not store.last_number(newest):
-        if pending.chain == chain:
+        if pending.chain == chain and pending.public_key == public_of(private):
             return pending
         raise SeamRefused(
             f"{store.place}: {newest} is to be the board with the chain {pending.chain.hex()} "

@@ -24,9 +24,10 @@ from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Dealt, Round
 from sabot.log.store import open_store
 from sabot.reports.terminal.roads import bead_plate_text
-from sabot.reports.terminal.rounds import plain, round_line
+from sabot.reports.terminal.rounds import round_line
 from sabot.sim.dealer import Dealer
 from sabot.sim.process import SimulatedShoe
+from sabot.terminal import plain
 from sabot.text import counted
 
 _LAST_ROUNDS = 8

@@ -12,7 +12,7 @@ from sabot.keys import signing
 from sabot.keys.chain_keys import DEFAULT, Keys
 from sabot.link.command_keys import CommandKeyFile
 from sabot.log.boards import unit_of
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot.text import printable
 
 ENVIRONMENT = "SABOT_PASSPHRASE"

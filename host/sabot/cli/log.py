@@ -31,7 +31,8 @@ from sabot.log.logger import RETRIED, Logger, LogWatcher, PortLent
 from sabot.log.readers import Readers
 from sabot.log.rounds import Dealt
 from sabot.log.store import Store, open_store
-from sabot.reports.terminal.rounds import name_text, plain, round_line
+from sabot.reports.terminal.rounds import round_line
+from sabot.terminal import name_text, plain
 from sabot.text import counted
 from sabot_protocol.messages import NO_GAME
 

@@ -1,16 +1,17 @@
 """Options that several commands share."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sabot import table_time
 from sabot.cli.view import Output
-from sabot.log import boards
+from sabot.errors import Misused
 from sabot.log.place import Place, place_of
-from sabot.log.store import Store
-from sabot.reports import table_time
 
 DEFAULT_DB = Path("sabot.sqlite")
 _MOST = (1 << 63) - 1
@@ -57,7 +58,11 @@ RoundNumber = Annotated[
 ]
 From = Annotated[
     str | None,
-    typer.Option("--from", help="From this local time: 2026-11-21T20:15, or 20:15 for today."),
+    typer.Option(
+        "--from",
+        help="From this local time: 2026-11-21T20:15, or 20:15 for today; a round if any part of "
+        "it is.",
+    ),
 ]
 To = Annotated[str | None, typer.Option("--to", help="Before this time.")]
 At = Annotated[
@@ -125,6 +130,15 @@ Choose = Annotated[
 ]
 
 
+@contextmanager
+def usage() -> Iterator[None]:
+    """Print options that do not go together as wrong usage."""
+    try:
+        yield
+    except Misused as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def choices_of(chosen: list[str] | None) -> dict[str, object]:
     """The values of --choose by name: integers, True and False for yes and no, else text."""
     choices: dict[str, object] = {}
@@ -139,26 +153,6 @@ def choices_of(chosen: list[str] | None) -> dict[str, object]:
         number = int(value) if value.isascii() and value.isdecimal() else value
         choices[name] = {"yes": True, "no": False}.get(value, number)
     return choices
-
-
-def units_of(store: Store, unit: str | None) -> list[str]:
-    """The boards that --unit chooses (log/boards.py): all of that unit, in order, or one; without
-    it all. Raises DatabaseUnusable if the log does not have it."""
-    names = store.units()
-    if unit is None:
-        return names
-    chosen = boards.chosen(unit, names)
-    if not chosen:
-        store.check_unit(unit)
-    return chosen
-
-
-def units_named(store: Store, names: list[str] | None) -> list[str]:
-    """The boards that a repeated --unit chooses, in order; all without it. Raises DatabaseUnusable
-    as `units_of`."""
-    if not names:
-        return store.units()
-    return boards.in_order(unit for name in names for unit in units_of(store, name))
 
 
 def output_of(as_json: bool, as_csv: bool) -> Output:

@@ -10,14 +10,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from sabot import all_games
 from sabot.cli import options
 from sabot.cli.demo import run_demo
 from sabot.cli.log import ctrl_c_and_term
 from sabot.cli.view import console, problems
 from sabot.errors import SimulatorFailed
+from sabot.games import families
 from sabot.keys import chain_keys
-from sabot.reports.terminal.rounds import plain
 from sabot.sim import deck as decks
 from sabot.sim import hands
 from sabot.sim.box_table import BoxTable
@@ -28,6 +27,7 @@ from sabot.sim.holdem_table import HoldemTable
 from sabot.sim.process import SimulatedShoe
 from sabot.sim.pulls import KINDS
 from sabot.sim.waveform import pack
+from sabot.terminal import plain
 from sabot.text import card_names
 from sabot_protocol import cards as card_codes
 from sabot_protocol import games
@@ -284,7 +284,7 @@ def chosen_document(game: str | None, chosen: list[str] | None) -> bytes | None:
     """
     if game is None and not chosen:
         return None
-    return all_games.document(game or games.MINI_NAME, options.choices_of(chosen))
+    return families.document(game or games.MINI_NAME, options.choices_of(chosen))
 
 
 def decks_of(

@@ -2,7 +2,7 @@
 
 All output of the commands goes through this module, the door for text that came from outside: from
 a shoe, a log, a file, or the name of one. `console` and `problems` make every string one printable
-line, without markup; `plain` (reports/terminal/rounds.py) does it for a `Text`, `print_rows` for
+line, without markup; `plain` (terminal.py) does it for a `Text`, `print_rows` for
 rows of a table, and `print_json` and `print_objects` for data.
 """
 
@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -36,7 +36,8 @@ from rich.text import Text
 
 from sabot.cli.long_table import HELD, Cell, Columns, table_of
 from sabot.errors import FINDINGS
-from sabot.reports.table_time import text_of
+from sabot.table_time import text_of
+from sabot.terminal import LongLine
 from sabot.text import local_time, printable
 
 _PIPE_WIDTH = 200
@@ -180,8 +181,17 @@ def print_the_rest() -> None:
     print(end="", flush=True)
 
 
+def print_lines(lines: Iterable[RenderableType | LongLine]) -> None:
+    """Print lines and tables for people."""
+    for line in lines:
+        if isinstance(line, LongLine):
+            console.print(line.text, soft_wrap=True)
+        else:
+            console.print(line)
+
+
 def print_page(html: str) -> None:
-    """Print a page, whose texts `sabot.reports.html` has made safe."""
+    """Print a page, whose texts `sabot.html` has made safe."""
     print(html, end="", flush=True)
 
 

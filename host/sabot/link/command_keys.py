@@ -8,6 +8,7 @@ file does not suffice to make a MAC of an audit chain. No message and no repr co
 
 import hmac
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from sabot.errors import KeysUnusable
@@ -41,15 +42,25 @@ class CommandKeyFile:
         Raises KeysUnusable if the file is missing, or a line is not a key.
         """
         keys = cls()
-        if path is None and not DEFAULT.exists():
-            return keys
+        if path is not None or DEFAULT.exists():
+            keys._read(path or DEFAULT)
+        return keys
+
+    def reread(self) -> None:
+        """Read the file again. If that is not possible, the keys stay as they are."""
+        if self.source:
+            with suppress(KeysUnusable):
+                self._read(Path(self.source))
+
+    def _read(self, path: Path) -> None:
+        found: dict[str, bytes] = {}
 
         def take(entry: Mapping[str, str]) -> None:
-            keys.put(entry["unit"], key_lines.key_of(entry["command"]))
+            found[entry["unit"]] = key_lines.key_of(entry["command"])
 
-        keys.source = str(path or DEFAULT)
-        keys.exposed = key_lines.read(path or DEFAULT, _FIELDS, take, _OPTION)
-        return keys
+        self.exposed = key_lines.read(path, _FIELDS, take, _OPTION)
+        self.source = str(path)
+        self._keys = found
 
     def put(self, unit: str, key: bytes) -> None:
         """Add a unit's key; it replaces the key that the unit had."""

@@ -1,258 +1,36 @@
 """The messages of a shoe and the commands to it: a frozen class for each, with the fields of its
-definition in sabot_protocol/messages.py. The value of an enumeration is its name. A field whose
+definition in sabot_definitions/messages.py. The value of an enumeration is its name. A field whose
 name is a keyword of Python ends in `_`.
 
-To add a command, add its class below; to add a report, add a subclass of `Answer`. A test compares
-the names and types of the fields of every class with the definition.
+A message is added there, and its class is generated.
 """
 
-from dataclasses import dataclass, fields
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from sabot.link import wire
-from sabot_protocol import messages
+from sabot.link.frozen import Frozen
+from sabot_protocol import messages as definitions
 from sabot_protocol.schema import Shape
 
 
-class ShoeMessage:
+class ShoeMessage(Frozen):
     """A message that a shoe sends."""
 
     __slots__ = ()
     SHAPE: ClassVar[Shape]
 
 
-@dataclass(frozen=True, slots=True)
 class Answer(ShoeMessage):
     """A message that answers the command with the same `id`."""
 
+    __slots__ = ("id",)
     id: int
-
-
-@dataclass(frozen=True, slots=True)
-class WelcomeMessage(ShoeMessage):
-    """The first of the four answers to `hello`. `first_held` and `last_held` are the numbers of the
-    first and the last event that the shoe can still send."""
-
-    SHAPE: ClassVar[Shape] = messages.WELCOME
-    session: int
-    protocol: int
-    unit: str
-    boot: int
-    reset_cause: str
-    first_held: int
-    last_held: int
-    max_payload: int
-
-
-@dataclass(frozen=True, slots=True)
-class FirmwareMessage(ShoeMessage):
-    """The second answer to `hello`: the firmware that runs. `build` is its SHA-256."""
-
-    SHAPE: ClassVar[Shape] = messages.FIRMWARE
-    session: int
-    version: str
-    build: bytes
-    board: str
-
-
-@dataclass(frozen=True, slots=True)
-class GameMessage(ShoeMessage):
-    """The third answer to `hello`: the game that is dealt. `sha256` is that of its document."""
-
-    SHAPE: ClassVar[Shape] = messages.GAME
-    session: int
-    name: str
-    sha256: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ChallengeMessage(ShoeMessage):
-    """The fourth answer to `hello`: random bytes that are part of each MAC of the session, and the
-    shoe's MAC of the other three. Both are empty if the board is not a unit yet."""
-
-    SHAPE: ClassVar[Shape] = messages.CHALLENGE
-    session: int
-    challenge: bytes
-    proof: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class WrongVersionMessage(ShoeMessage):
-    """The answer to a `hello` of another version of the protocol."""
-
-    SHAPE: ClassVar[Shape] = messages.WRONG_VERSION
-    protocol: int
-    asked: int
-
-
-@dataclass(frozen=True, slots=True)
-class EventMessage(ShoeMessage):
-    """A record of the shoe and its MAC, in the bytes that are stored."""
-
-    SHAPE: ClassVar[Shape] = messages.EVENT
-    record: bytes
-    mac: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class HeartbeatMessage(ShoeMessage):
-    """The shoe is attached; its state."""
-
-    SHAPE: ClassVar[Shape] = messages.HEARTBEAT
-    t_ms: int
-    phase: str
-    error: str
-    shoe: int
-    round: int
-    first_held: int
-    last_held: int
-
-
-@dataclass(frozen=True, slots=True)
-class ProblemMessage(ShoeMessage):
-    """The shoe dropped a frame from the host, for the `count`th time."""
-
-    SHAPE: ClassVar[Shape] = messages.PROBLEM
-    problem: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Reply(Answer):
-    """A command was carried out (`refusal` is "none") or refused; `detail` explains the refusal."""
-
-    SHAPE: ClassVar[Shape] = messages.REPLY
-    refusal: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class StatusReport(Answer):
-    """The state of the shoe. Heap in bytes; `journal_room` in events."""
-
-    SHAPE: ClassVar[Shape] = messages.STATUS_REPORT
-    t_ms: int
-    unix_ms: int | None
-    phase: str
-    error: str
-    lock_released: bool
-    shoe: int
-    round: int
-    cards: int
-    heap_used: int
-    heap_free: int
-    queue_events: int
-    frames_dropped: int
-    journal_room: int
-    bad_sectors: int
-
-
-@dataclass(frozen=True, slots=True)
-class HealthReport(Answer):
-    """How well the channels of the sensor head see. `dirty`: bit n is the n-th of
-    `enums.CHANNELS`."""
-
-    SHAPE: ClassVar[Shape] = messages.HEALTH_REPORT
-    cards: int
-    e_permille: int
-    a_permille: int
-    b_permille: int
-    x_permille: int
-    dirty: int
-    overruns: int
-    calibrated_e_permille: int | None
-    calibrated_a_permille: int | None
-    calibrated_b_permille: int | None
-    calibrated_x_permille: int | None
-    calibrated_unix_ms: int | None
-
-    @property
-    def means(self) -> tuple[int, ...]:
-        """The mean of each of `enums.CHANNELS`, in permille."""
-        return self.e_permille, self.a_permille, self.b_permille, self.x_permille
-
-    @property
-    def calibrated(self) -> tuple[int | None, ...]:
-        """The same of the last test card; None if there was none."""
-        return (
-            self.calibrated_e_permille,
-            self.calibrated_a_permille,
-            self.calibrated_b_permille,
-            self.calibrated_x_permille,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class PassReport(Answer):
-    """A kept pass. If there is none, `pass_` is 0 and the other fields have no meaning. `bytes` is
-    the size of its runs; `cut` is true if the pass had more runs than are kept."""
-
-    SHAPE: ClassVar[Shape] = messages.PASS_REPORT
-    pass_: int
-    t_ms: int
-    fault: str
-    card: int | None
-    set: int | None
-    speed_mm_s: int
-    margin_permille: int
-    skew_um: int
-    samples: int
-    bytes: int
-    cut: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PassSamples(Answer):
-    """Runs of equal samples of a pass, from byte `offset` on."""
-
-    SHAPE: ClassVar[Shape] = messages.PASS_SAMPLES
-    pass_: int
-    offset: int
-    runs: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class GamePart(Answer):
-    """A part of the document of the game that is dealt, from byte `offset` on. `sha256` and `size`
-    are those of the whole document."""
-
-    SHAPE: ClassVar[Shape] = messages.GAME_PART
-    sha256: bytes
-    size: int
-    offset: int
-    part: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class SelfTestReport(Answer):
-    """The result of the self-tests. `failed`: bit n is the n-th of `enums.SELF_TESTS`; `seen`: the
-    n-th of `enums.CHANNELS` sees something now."""
-
-    SHAPE: ClassVar[Shape] = messages.SELF_TEST_REPORT
-    failed: int
-    seen: int
-    temperature_c: int | None
-    sectors: int
-    begun: int
-    wrong_macs: int
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateReport(Answer):
-    """How far a release has come. `offset` is the next byte to send."""
-
-    SHAPE: ClassVar[Shape] = messages.UPDATE_REPORT
-    stage: str
-    manifest: bytes
-    offset: int
-    refusal: str
-    detail: str
 
 
 AnswerT_co = TypeVar("AnswerT_co", bound=Answer, covariant=True)
 
 
-class Command(Generic[AnswerT_co]):
+class Command(Frozen, Generic[AnswerT_co]):
     """A command to a shoe; the type parameter is the type of its answer."""
 
     __slots__ = ()
@@ -260,158 +38,560 @@ class Command(Generic[AnswerT_co]):
 
     def field_values(self) -> list[object]:
         """Return the values of its fields after the `id`, in order."""
-        return [getattr(self, each.name) for each in fields(self)]  # type: ignore[arg-type]
+        return [getattr(self, name) for name in self.NAMES]
 
 
-@dataclass(frozen=True, slots=True)
-class SetClockCommand(Command[Reply]):
-    """Set the clock, in UTC."""
+# Generated by `make generated`, not to be edited: all messages, from sabot_definitions/messages.py
+class WelcomeMessage(ShoeMessage):
+    """The first of the four answers to `hello`: the unit and the events that it holds."""
 
-    SHAPE: ClassVar[Shape] = messages.SET_CLOCK
-    unix_ms: int
+    __slots__ = (
+        "session",
+        "protocol",
+        "unit",
+        "boot",
+        "reset_cause",
+        "first_held",
+        "last_held",
+        "max_payload",
+    )
+    SHAPE: ClassVar[Shape] = definitions.WELCOME
+    session: int
+    """As in `hello`."""
+    protocol: int
+    """Newest version that the device speaks; it speaks all from 10 on."""
+    unit: str
+    """Id of the unit, also its USB serial number; a host refuses one that is not as in
+    "Provisioning"."""
+    boot: int
+    """The start of the unit, counted from 1."""
+    reset_cause: str
+    """Of this start."""
+    first_held: int
+    """Number of the first event that can still be sent."""
+    last_held: int
+    """And of the last; `first_held` - 1 if none is held."""
+    max_payload: int
+    """Bytes: 512."""
 
 
-@dataclass(frozen=True, slots=True)
-class IdentifyCommand(Command[Reply]):
-    """Make the shoe beep."""
+class WrongVersionMessage(ShoeMessage):
+    """The answer to a `hello` of a version that the device does not speak."""
 
-    SHAPE: ClassVar[Shape] = messages.IDENTIFY
-
-
-@dataclass(frozen=True, slots=True)
-class ReadEventsCommand(Command[Reply]):
-    """Send the events from number `first` on again."""
-
-    SHAPE: ClassVar[Shape] = messages.READ_EVENTS
-    first: int
+    __slots__ = ("protocol", "asked")
+    SHAPE: ClassVar[Shape] = definitions.WRONG_VERSION
+    protocol: int
+    """Newest version that the device speaks."""
+    asked: int
+    """Version in `hello`."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadGameCommand(Command[Reply]):
-    """Load a part of a game document."""
+class EventMessage(ShoeMessage):
+    """An event, in the bytes that are stored."""
 
-    SHAPE: ClassVar[Shape] = messages.LOAD_GAME
+    __slots__ = ("record", "mac")
+    SHAPE: ClassVar[Shape] = definitions.EVENT
+    record: bytes
+    """One event, as recorded."""
+    mac: bytes
+    """16: its MAC in the audit chain."""
+
+
+class Reply(Answer):
+    """A command was carried out, or refused."""
+
+    __slots__ = ("refusal", "detail")
+    SHAPE: ClassVar[Shape] = definitions.REPLY
+    refusal: str
+    """`none`: it is done; else why it is refused, see "Refusals" in protocol/README.md."""
+    detail: str
+    """The figure, name or fault that belongs to the refusal; else empty."""
+
+
+class HeartbeatMessage(ShoeMessage):
+    """The device is attached, and its state."""
+
+    __slots__ = ("t_ms", "phase", "error", "shoe", "round", "first_held", "last_held")
+    SHAPE: ClassVar[Shape] = definitions.HEARTBEAT
+    t_ms: int
+    """Ms since the start."""
+    phase: str
+    """Phase of the shoe of cards."""
+    error: str
+    """What stops play."""
+    shoe: int
+    """As in the header of events."""
+    round: int
+    """As in the header of events."""
+    first_held: int
+    """As in `welcome`."""
+    last_held: int
+    """As in `welcome`."""
+
+
+class ProblemMessage(ShoeMessage):
+    """The device dropped a frame from the host."""
+
+    __slots__ = ("problem", "count")
+    SHAPE: ClassVar[Shape] = definitions.PROBLEM
+    problem: str
+    """Why."""
+    count: int
+    """How often this happened since the start."""
+
+
+class StatusReport(Answer):
+    """The state of the shoe."""
+
+    __slots__ = (
+        "t_ms",
+        "unix_ms",
+        "phase",
+        "error",
+        "lock_released",
+        "shoe",
+        "round",
+        "cards",
+        "heap_used",
+        "heap_free",
+        "queue_events",
+        "frames_dropped",
+        "journal_room",
+        "bad_sectors",
+    )
+    SHAPE: ClassVar[Shape] = definitions.STATUS_REPORT
+    t_ms: int
+    """Ms since the start."""
+    unix_ms: int | None
+    """Ms since 1970 UTC; None: no host has set the clock."""
+    phase: str
+    """Phase of the shoe of cards."""
+    error: str
+    """What stops play."""
+    lock_released: bool
+    """Whether a card can be drawn."""
+    shoe: int
+    """As in the header of events."""
+    round: int
+    """As in the header of events."""
+    cards: int
+    """Drawn from this shoe of cards, with burned ones."""
+    heap_used: int
+    """Bytes after the last garbage collection, about 2 s ago, or after a self-test."""
+    heap_free: int
+    """Bytes."""
+    queue_events: int
+    """Events held and not acknowledged."""
+    frames_dropped: int
+    """From the host, since the start."""
+    journal_room: int
+    """Events that surely fit before an unacknowledged one is overwritten."""
+    bad_sectors: int
+    """Of the journal's chip, found since the start."""
+
+
+class FirmwareMessage(ShoeMessage):
+    """The second answer to `hello`: the firmware that runs."""
+
+    __slots__ = ("session", "version", "build", "board")
+    SHAPE: ClassVar[Shape] = definitions.FIRMWARE
+    session: int
+    """As in `hello`."""
+    version: str
+    """Of the firmware."""
+    build: bytes
+    """SHA-256 of the code that runs."""
+    board: str
+    """Kind of board."""
+
+
+class GameMessage(ShoeMessage):
+    """The third answer to `hello`: the game that is dealt."""
+
+    __slots__ = ("session", "name", "sha256")
+    SHAPE: ClassVar[Shape] = definitions.GAME
+    session: int
+    """As in `hello`."""
+    name: str
+    """Of the game that is loaded."""
+    sha256: bytes
+    """Of its document."""
+
+
+class HealthReport(Answer):
+    """How well the channels of the sensor head see."""
+
+    __slots__ = (
+        "cards",
+        "e_permille",
+        "a_permille",
+        "b_permille",
+        "x_permille",
+        "dirty",
+        "overruns",
+        "calibrated_e_permille",
+        "calibrated_a_permille",
+        "calibrated_b_permille",
+        "calibrated_x_permille",
+        "calibrated_unix_ms",
+    )
+    SHAPE: ClassVar[Shape] = definitions.HEALTH_REPORT
+    cards: int
+    """Read since the start; the next four are means over these."""
+    e_permille: int
+    """From the last mark to the end of the card, by E; 1000 is nominal."""
+    a_permille: int
+    """Length of a mark, by track A; 1000 is nominal."""
+    b_permille: int
+    """The same by track B."""
+    x_permille: int
+    """From the card's edge at X to the middle of its first mark; 1000 is nominal."""
+    dirty: int
+    """Bit n: the n-th of `CHANNELS` is out of bounds."""
+    overruns: int
+    """How often samples were lost since the start."""
+    calibrated_e_permille: int | None
+    """Of the last test card; None: there was none."""
+    calibrated_a_permille: int | None
+    """The same."""
+    calibrated_b_permille: int | None
+    """The same."""
+    calibrated_x_permille: int | None
+    """The same."""
+    calibrated_unix_ms: int | None
+    """Time of the test card, ms since 1970 UTC; None also if no host had set the clock."""
+
+
+class PassReport(Answer):
+    """The figures of a kept pass."""
+
+    __slots__ = (
+        "pass_",
+        "t_ms",
+        "fault",
+        "card",
+        "set",
+        "speed_mm_s",
+        "margin_permille",
+        "skew_um",
+        "samples",
+        "bytes",
+        "cut",
+    )
+    SHAPE: ClassVar[Shape] = definitions.PASS_REPORT
+    pass_: int
+    """Its number, counted since the start; 0: no kept pass is above `after`, and the other fields
+    have no meaning."""
+    t_ms: int
+    """Its end, ms since the start."""
+    fault: str
+    """`none` if a card was read."""
+    card: int | None
+    """None with a fault."""
+    set: int | None
+    """0-12; None if there was no good code."""
+    speed_mm_s: int
+    """As in the event `card`; 0, like the next two, if the pass has no such figure."""
+    margin_permille: int
+    """As in the event `card`."""
+    skew_um: int
+    """As in the event `card`."""
+    samples: int
+    """That the pass lasted, 50 us each."""
+    bytes: int
+    """Of its runs."""
+    cut: bool
+    """The pass had more runs than are kept: its end is missing."""
+
+
+class PassSamples(Answer):
+    """Samples of a kept pass, as runs of equal ones."""
+
+    __slots__ = ("pass_", "offset", "runs")
+    SHAPE: ClassVar[Shape] = definitions.PASS_SAMPLES
+    pass_: int
+    """As in `read_pass`."""
     offset: int
+    """As in `read_pass`."""
+    runs: bytes
+    """From there on, 1 to 400 bytes; a run may go on in the next answer."""
+
+
+class UpdateReport(Answer):
+    """How far a release has come."""
+
+    __slots__ = ("stage", "manifest", "offset", "refusal", "detail")
+    SHAPE: ClassVar[Shape] = definitions.UPDATE_REPORT
+    stage: str
+    """Of the release."""
+    manifest: bytes
+    """SHA-256 of the last manifest; empty: none since the start."""
+    offset: int
+    """The next byte of the head or of the code to send."""
+    refusal: str
+    """In the stage `refused`: why, see "Refusals" in protocol/README.md; else `none`."""
+    detail: str
+    """The figure, name or fault that belongs to the refusal; else empty."""
+
+
+class ChallengeMessage(ShoeMessage):
+    """The fourth answer to `hello`: what each MAC of this session is made with, and the proof of
+    the other three answers."""
+
+    __slots__ = ("session", "challenge", "proof")
+    SHAPE: ClassVar[Shape] = definitions.CHALLENGE
+    session: int
+    """As in `hello`."""
+    challenge: bytes
+    """16 random bytes that are part of each MAC of this session; empty: the unit has no key and
+    must be provisioned."""
+    proof: bytes
+    """16: the MAC of `welcome`, `firmware` and `game`, see "Who may ask" in protocol/README.md;
+    empty with an empty `challenge`."""
+
+
+class SelfTestReport(Answer):
+    """The result of the self-tests."""
+
+    __slots__ = ("failed", "seen", "temperature_c", "sectors", "begun", "wrong_macs")
+    SHAPE: ClassVar[Shape] = definitions.SELF_TEST_REPORT
+    failed: int
+    """Bit n: the n-th of `SELF_TESTS`."""
+    seen: int
+    """Bit n: the n-th of `CHANNELS` sees something now."""
+    temperature_c: int | None
+    """Of the processor, degrees Celsius; None if it cannot measure it."""
+    sectors: int
+    """Of the journal's ring."""
+    begun: int
+    """Sectors begun over the life of the chip; each was erased for that."""
+    wrong_macs: int
+    """Wrong MACs of commands since the start."""
+
+
+class GamePart(Answer):
+    """A part of the document of the game that is dealt."""
+
+    __slots__ = ("sha256", "size", "offset", "part")
+    SHAPE: ClassVar[Shape] = definitions.GAME_PART
+    sha256: bytes
+    """32: of the whole document, as in `game` and in the event `result`."""
     size: int
-    part: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ReadGameCommand(Command[GamePart]):
-    """Send a part of the document of the game that is dealt, from byte `offset` on."""
-
-    SHAPE: ClassVar[Shape] = messages.READ_GAME
+    """Bytes of the whole document."""
     offset: int
+    """Of this part in the document."""
+    part: bytes
+    """1 to 400 bytes from there on."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarkGhostCommand(Command[Reply]):
-    """Mark the round whose betting is open as a ghost hand: it is dealt without wagers."""
+class SetClockCommand(Command[Reply]):
+    """Set the clock."""
 
-    SHAPE: ClassVar[Shape] = messages.MARK_GHOST
-
-
-@dataclass(frozen=True, slots=True)
-class RestartCommand(Command[Reply]):
-    """Restart the shoe, between rounds."""
-
-    SHAPE: ClassVar[Shape] = messages.RESTART
+    __slots__ = ("unix_ms",)
+    SHAPE: ClassVar[Shape] = definitions.SET_CLOCK
+    unix_ms: int
+    """The time now, ms since 1970 UTC."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmCommand(Command[Reply]):
-    """Confirm the release on trial."""
+class IdentifyCommand(Command[Reply]):
+    """Beep, and record `identified`."""
 
-    SHAPE: ClassVar[Shape] = messages.CONFIRM
-
-
-@dataclass(frozen=True, slots=True)
-class DebugCommand(Command[Reply]):
-    """Restart the shoe with MicroPython's prompt at its port."""
-
-    SHAPE: ClassVar[Shape] = messages.DEBUG
+    __slots__ = ()
+    SHAPE: ClassVar[Shape] = definitions.IDENTIFY
 
 
-@dataclass(frozen=True, slots=True)
 class StatusCommand(Command[StatusReport]):
     """Report the state of the shoe."""
 
-    SHAPE: ClassVar[Shape] = messages.STATUS
+    __slots__ = ()
+    SHAPE: ClassVar[Shape] = definitions.STATUS
 
 
-@dataclass(frozen=True, slots=True)
+class ReadEventsCommand(Command[Reply]):
+    """Send held events again, acknowledged ones too."""
+
+    __slots__ = ("first",)
+    SHAPE: ClassVar[Shape] = definitions.READ_EVENTS
+    first: int
+    """From this number on."""
+
+
+class LoadGameCommand(Command[Reply]):
+    """Take a part of a game document, see "The game document" in protocol/README.md. At the last
+    part the whole document is checked and taken, or refused."""
+
+    __slots__ = ("offset", "size", "part")
+    SHAPE: ClassVar[Shape] = definitions.LOAD_GAME
+    offset: int
+    """Of this part in the document."""
+    size: int
+    """Bytes of the whole document."""
+    part: bytes
+    """1 to 400 bytes of it."""
+
+
 class HealthCommand(Command[HealthReport]):
     """Report how well the sensor head sees."""
 
-    SHAPE: ClassVar[Shape] = messages.HEALTH
+    __slots__ = ()
+    SHAPE: ClassVar[Shape] = definitions.HEALTH
 
 
-@dataclass(frozen=True, slots=True)
 class NextPassCommand(Command[PassReport]):
-    """Report the first kept pass with a number above `after`."""
+    """Report the figures of a kept pass."""
 
-    SHAPE: ClassVar[Shape] = messages.NEXT_PASS
+    __slots__ = ("after",)
+    SHAPE: ClassVar[Shape] = definitions.NEXT_PASS
     after: int
+    """The first kept pass with a number above this; 0 for the oldest."""
 
 
-@dataclass(frozen=True, slots=True)
 class ReadPassCommand(Command[PassSamples]):
-    """Send the runs of a kept pass, from byte `offset` on."""
+    """Send samples of a kept pass."""
 
-    SHAPE: ClassVar[Shape] = messages.READ_PASS
+    __slots__ = ("pass_", "offset")
+    SHAPE: ClassVar[Shape] = definitions.READ_PASS
     pass_: int
+    """Its number; refused if it is not kept any more."""
     offset: int
+    """From this byte of its runs on; refused if the pass has fewer bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+class UpdateCommand(Command[UpdateReport]):
+    """Begin a release, see "Releases" in protocol/README.md."""
+
+    __slots__ = ("size",)
+    SHAPE: ClassVar[Shape] = definitions.UPDATE
+    size: int
+    """Bytes of its head: the signature of 64 bytes, then the manifest."""
+
+
+class UpdatePartCommand(Command[UpdateReport]):
+    """Take a part of the release. One that was not asked for changes nothing."""
+
+    __slots__ = ("offset", "part")
+    SHAPE: ClassVar[Shape] = definitions.UPDATE_PART
+    offset: int
+    """As in the last `update_report`."""
+    part: bytes
+    """1 to 400 bytes from there on."""
+
+
+class UpdateStatusCommand(Command[UpdateReport]):
+    """Report the stage of a release."""
+
+    __slots__ = ()
+    SHAPE: ClassVar[Shape] = definitions.UPDATE_STATUS
+
+
+class RestartCommand(Command[Reply]):
+    """Restart, between rounds, and try the staged release, if there is one."""
+
+    __slots__ = ()
+    SHAPE: ClassVar[Shape] = definitions.RESTART
+
+
+class ConfirmCommand(Command[Reply]):
+    """Keep the release on trial."""
+
+    __slots__ = ()
+    SHAPE: ClassVar[Shape] = definitions.CONFIRM
+
+
+class ProvisionCommand(Command[UpdateReport]):
+    """Take a part of the document that makes a board a unit, see "Provisioning" in
+    protocol/README.md."""
+
+    __slots__ = ("offset", "size", "part")
+    SHAPE: ClassVar[Shape] = definitions.PROVISION
+    offset: int
+    """Of this part in the document."""
+    size: int
+    """Bytes of the whole document."""
+    part: bytes
+    """1 to 400 bytes of it."""
+
+
+class DebugCommand(Command[Reply]):
+    """With the service switch on, between shoes of cards: restart with MicroPython's prompt at the
+    port, until the next start."""
+
+    __slots__ = ()
+    SHAPE: ClassVar[Shape] = definitions.DEBUG
+
+
 class SelfTestCommand(Command[SelfTestReport]):
     """Test the shoe, between rounds."""
 
-    SHAPE: ClassVar[Shape] = messages.SELF_TEST
+    __slots__ = ()
+    SHAPE: ClassVar[Shape] = definitions.SELF_TEST
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateCommand(Command[UpdateReport]):
-    """Begin a release; `size` is that of its head, in bytes."""
+class ReadGameCommand(Command[GamePart]):
+    """Send a part of the document of the game that is dealt."""
 
-    SHAPE: ClassVar[Shape] = messages.UPDATE
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class UpdatePartCommand(Command[UpdateReport]):
-    """Take the part of a release that the last report asked for."""
-
-    SHAPE: ClassVar[Shape] = messages.UPDATE_PART
+    __slots__ = ("offset",)
+    SHAPE: ClassVar[Shape] = definitions.READ_GAME
     offset: int
-    part: bytes
+    """From this byte on; refused if the document has fewer bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateStatusCommand(Command[UpdateReport]):
-    """Report how far a release has come."""
-
-    SHAPE: ClassVar[Shape] = messages.UPDATE_STATUS
-
-
-@dataclass(frozen=True, slots=True)
-class ProvisionCommand(Command[UpdateReport]):
-    """Take a part of the document that provisions a board."""
-
-    SHAPE: ClassVar[Shape] = messages.PROVISION
-    offset: int
-    size: int
-    part: bytes
-
-
-SHOE_MESSAGES = {
-    each.SHAPE.number: each
-    for each in list(globals().values())
-    if isinstance(each, type)
-    and issubclass(each, ShoeMessage)
-    and each not in (ShoeMessage, Answer)
+SHOE_MESSAGES: dict[int, type[ShoeMessage]] = {
+    64: WelcomeMessage,
+    65: WrongVersionMessage,
+    66: EventMessage,
+    67: Reply,
+    68: HeartbeatMessage,
+    69: ProblemMessage,
+    70: StatusReport,
+    71: FirmwareMessage,
+    72: GameMessage,
+    73: HealthReport,
+    74: PassReport,
+    75: PassSamples,
+    76: UpdateReport,
+    77: ChallengeMessage,
+    78: SelfTestReport,
+    79: GamePart,
 }
 """The class of each message of a shoe, by the number of the message."""
+
+COMMANDS: dict[int, type[Command[Any]]] = {
+    16: SetClockCommand,
+    17: IdentifyCommand,
+    18: StatusCommand,
+    19: ReadEventsCommand,
+    20: LoadGameCommand,
+    21: HealthCommand,
+    22: NextPassCommand,
+    23: ReadPassCommand,
+    24: UpdateCommand,
+    25: UpdatePartCommand,
+    26: UpdateStatusCommand,
+    27: RestartCommand,
+    28: ConfirmCommand,
+    30: ProvisionCommand,
+    31: DebugCommand,
+    32: SelfTestCommand,
+    33: ReadGameCommand,
+}
+"""The class of each command, by the number of its message."""
+# End of what is generated: all messages, from sabot_definitions/messages.py
+
+
+def health_means(report: HealthReport) -> tuple[int, ...]:
+    """Return the mean of each of `enums.CHANNELS`, in permille."""
+    return report.e_permille, report.a_permille, report.b_permille, report.x_permille
+
+
+def calibrated_means(report: HealthReport) -> tuple[int | None, ...]:
+    """Return the same of the last test card; None if there was none."""
+    return (
+        report.calibrated_e_permille,
+        report.calibrated_a_permille,
+        report.calibrated_b_permille,
+        report.calibrated_x_permille,
+    )
 
 
 def shoe_message_of(message: wire.Message) -> ShoeMessage | None:
@@ -422,14 +602,7 @@ def shoe_message_of(message: wire.Message) -> ShoeMessage | None:
     return each(*wire.with_enum_names(message.shape, message.fields.values()))
 
 
-_COMMANDS = {
-    each.SHAPE.number: each
-    for each in list(globals().values())
-    if isinstance(each, type) and issubclass(each, Command) and each is not Command
-}
-
-
 def command_of(message: wire.Message) -> Command[Answer] | None:
     """Return a command, without its `id`, as its class; None for another message."""
-    each = _COMMANDS.get(message.shape.number)
+    each = COMMANDS.get(message.shape.number)
     return None if each is None else each(*list(message.fields.values())[1:])

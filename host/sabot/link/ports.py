@@ -214,8 +214,8 @@ def through_log(name: str) -> LoggedShoe | None:
 
 def _logged_error(name: str, shoe: LoggedShoe) -> PortBusy:
     return PortBusy(
-        f"{name}: `sabot log` (process {shoe.process}) has it; end that log, repeat this command, "
-        "and start the log again"
+        f"{name}: `sabot log` (process {shoe.process}) has it: end that log, then repeat this "
+        "command"
     )
 
 

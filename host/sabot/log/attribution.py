@@ -220,7 +220,7 @@ def _another(port: str, place: Place, unit: str, newest: Known, chain: bytes) ->
         )
     return (
         f"{port}: another board of {unit}: its chain is {chain.hex()}, and that of {newest.name} "
-        f"in {place} is {has}; if the house has replaced the board, `{command}`, then log it again"
+        f"in {place} is {has}; if the house has replaced the board, `{command}`"
     )
 
 

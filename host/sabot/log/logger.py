@@ -56,8 +56,14 @@ class PortLent(NoShoe):
     """Another command of this user has the port for a while."""
 
 
+class BoardRefused(HistoryDiffers):
+    """A shoe is not the board that the log has of its unit. Nothing of it was stored or
+    acknowledged; `sabot replaced` may bind it to the unit at any time."""
+
+
 RETRIED = (
     PortNotFound, PortBusy, NoShoe, UnitNotProven, DatabaseLocked, NoDatabaseServer, OverQuota,
+    BoardRefused,
 )  # fmt: skip
 """Errors that may go away: the logger tries again."""
 _REFUSED_FOR_NOW = ("", "closed")
@@ -81,11 +87,13 @@ class Logger:
 
     With `once` the log of each shoe ends after one shoe of cards has ended. A permanent error (disk
     full, the same id twice, another history) ends that shoe's log and is kept in `failures`, by
-    port. `keys` has the shoes' command keys: nothing of a shoe is stored before it has proved that
-    it is the unit that it says. What does not prove that ends no log, because the shoe itself may
-    come later. Nor does an answer that makes no sense: answers have no MAC, so anyone on the line
-    can make one. A single port is given up if the first thing there has another version, makes no
-    sense, or is a unit whose key is not known. `now_s` is the clock for waiting for shoes.
+    port. `keys` has the shoes' command keys, which are read from their file again after each
+    failure: nothing of a shoe is stored before it has proved that it is the unit that it says. What
+    does not prove that ends no log, because the shoe itself may come later. Among several ports,
+    nor does a board that the log does not know: it may be bound to its unit later. Nor does an
+    answer that makes no sense: answers have no MAC, so anyone on the line can make one. A single
+    port is given up if the first thing there has another version, makes no sense, is a unit whose
+    key is not known, or another board. `now_s` is the clock for waiting for shoes.
 
     A shoe that sends more than its quota (sabot/log/quota.py) is left alone for a while. Programs
     that only read a shoe do so through `readers` (sabot/log/readers.py).
@@ -163,6 +171,7 @@ class Logger:
         def reset_pause() -> None:
             nonlocal pause_s, reported
             pause_s, reported = _FIRST_PAUSE_S, ""
+            self.failures.pop(port, None)
 
         while not self._stop.is_set():
             self._readers.lend(port, self._stop.is_set)
@@ -185,6 +194,12 @@ class Logger:
                         self._give_up(port, error)
                         return
                     error, pause_s = UnitNotProven(str(error)), _LONGEST_PAUSE_S
+                if isinstance(error, BoardRefused):
+                    if len(self._ports) == 1:
+                        self._give_up(port, error)
+                        return
+                    self.failures[port], pause_s = error, _LONGEST_PAUSE_S
+                self._reread_keys()
                 self._readers.lost(port, str(error))
                 self._presence.lost(port)
                 # At the first try the name may be wrong; later the cable may be unplugged.
@@ -211,6 +226,11 @@ class Logger:
             finally:
                 self._release(port)
 
+    def _reread_keys(self) -> None:
+        """A new board has another command key, which its file may have by now."""
+        if self._keys is not None:
+            self._keys.reread()
+
     def _give_up(self, port: str, error: SabotError) -> None:
         self.failures[port] = error
         self._readers.lost(port, str(error))
@@ -221,7 +241,10 @@ class Logger:
         self, port: str, url: str, client: Client, on_begun: Callable[[], None]
     ) -> None:
         self._claim(port, client.unit)
-        board = self._attribution.of(port, client)
+        try:
+            board = self._attribution.of(port, client)
+        except HistoryDiffers as error:
+            raise BoardRefused(str(error)) from None
         # Before the first event is requested, so that all later events have the time.
         clock_due = not self._set_clock(client, self._warn)
         self._keep_game(client)

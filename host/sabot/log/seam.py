@@ -75,8 +75,8 @@ class Seam:
 
     def who_text(self) -> str:
         """Who replaced the board, when, and with which key, for people."""
-        by = f"{printable(self.by)}, " if self.by else ""
-        return f"by {by}on {local_time(self.unix_ms)}, key {fingerprint(self.public_key)}"
+        by = f"by {printable(self.by)}, " if self.by else ""
+        return f"{by}on {local_time(self.unix_ms)}, key {fingerprint(self.public_key)}"
 
     def text(self) -> str:
         """The seam in one phrase, for people."""

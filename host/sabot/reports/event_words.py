@@ -10,20 +10,14 @@ from collections.abc import Callable, Mapping
 from datetime import tzinfo
 from typing import Any
 
-from sabot.link.events import Event, SealedCardEvent, UnknownEvent
 from sabot.link.words import UNKNOWN
-from sabot.log.families.cards import Card
-from sabot.log.reveal import SealedCards
+from sabot.log.reading.events import SURPLUS
 from sabot.log.rounds import hit_names
-from sabot.reports.table_time import iso_of
+from sabot.table_time import iso_of
 from sabot.text import card_symbol, counted
 from sabot_protocol import cards, enums
 
 Fields = Mapping[str, Any]
-
-SURPLUS = "unknown"
-"""Among the fields of an event: the values that this version does not know, in a list; None while
-they may not be shown. No field has this name."""
 
 _HASH_DIGITS = 8  # of a hash or MAC, in hexadecimal; --json has all
 _ORDINALS = {"1": "first", "2": "second", "3": "third"}
@@ -50,35 +44,6 @@ def _unknown(fields: Fields) -> str:
     if values is None:
         return ", not shown before the round may be"
     return f": {json.dumps(values, ensure_ascii=False)}" if values else ""
-
-
-def fields_of(event: Event, sealed: SealedCards) -> dict[str, Any]:
-    """An event's own fields as they are shown and written to JSON: cards by name, bytes in hex. A
-    sealed card has its card too, if it is known."""
-    shown = dict(event.fields)
-    if isinstance(event, SealedCardEvent):
-        card = sealed.card_of(event)
-        shown["card"] = None if card is None else Card(cards.name_of(card))
-    for name, kind in event.SHAPE.fields:
-        value = shown[name]
-        if kind.startswith("card") and isinstance(value, int):
-            shown[name] = Card(cards.name_of(value))
-        elif isinstance(value, bytes):
-            shown[name] = value.hex()
-    if isinstance(event, UnknownEvent) or event.surplus != ():
-        shown[SURPLUS] = None if event.surplus is None else _plain(event.surplus)
-    return shown
-
-
-def _plain(value: object) -> Any:
-    """A value that this version does not know, for JSON: bytes in hexadecimal."""
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    return value
 
 
 def _boot(it: Fields) -> str:

@@ -19,7 +19,7 @@ from sabot.link.wire import WireError, parse_event
 from sabot.log import boards
 from sabot.log.seam import Seam
 from sabot.log.store import DAMAGED, Filter, Store
-from sabot.reports.table_time import iso_of
+from sabot.table_time import iso_of
 
 _PER = 10_000
 _AT_ONCE = 8  # events at the end, in which one can usually be read; then ever more

@@ -16,6 +16,8 @@ from sabot.link.messages import (
     StatusCommand,
     StatusReport,
     UpdateStatusCommand,
+    calibrated_means,
+    health_means,
 )
 from sabot.link.session import Introduction
 from sabot.link.words import UnknownWord, words_in
@@ -230,7 +232,7 @@ def _sensors(answers: ShoeAnswers, health: HealthReport) -> list[Check]:
     seen = 0 if answers.self_test is None else answers.self_test.seen
     checks = []
     for bit, channel in enumerate(enums.CHANNELS):
-        mean = f"{health.means[bit] / 10:.1f} %" if has_read else "no card yet"
+        mean = f"{health_means(health)[bit] / 10:.1f} %" if has_read else "no card yet"
         to_do = ""
         if seen >> bit & 1:
             mean += ", covered"
@@ -248,7 +250,7 @@ def _sensors(answers: ShoeAnswers, health: HealthReport) -> list[Check]:
 
 def _calibration(answers: ShoeAnswers, health: HealthReport) -> Check:
     when = health.calibrated_unix_ms
-    ever = any(permille is not None for permille in health.calibrated)
+    ever = any(permille is not None for permille in calibrated_means(health))
     days = None if when is None else (answers.unix_ms - when) // _DAY_MS
     found = (
         "never" if not ever else "no clock then" if days is None else f"{counted(days, 'day')} ago"

@@ -16,8 +16,8 @@ from textual.widgets import DataTable, Footer, Input, Static
 from sabot.floor.live import Floor
 from sabot.floor.wall import NEEDS, Tile, by_need
 from sabot.log.boards import unit_of
-from sabot.reports.table_time import time_of_day
-from sabot.reports.terminal.rounds import name_text
+from sabot.table_time import time_of_day
+from sabot.terminal import name_text
 from sabot.text import counted, printable
 from sabot.watch import table_text, tile_text
 
@@ -219,7 +219,6 @@ class TableScreen(_Live):
     def __init__(self, unit: str) -> None:
         super().__init__()
         self._unit = unit
-        self._tile: Tile | None = None
 
     def compose(self) -> ComposeResult:
         with VerticalScroll():

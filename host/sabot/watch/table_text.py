@@ -10,9 +10,10 @@ from sabot.log.boards import unit_of
 from sabot.log.rounds import Dealt, Round
 from sabot.reports.derived_roads import big_eye_boy, cockroach_pig, small_road
 from sabot.reports.roads import outcomes_of
-from sabot.reports.table_time import time_of_day
 from sabot.reports.terminal.roads import bead_plate_text, big_road_text, derived_road_text
-from sabot.reports.terminal.rounds import cells_of_hands, open_round_text, plain
+from sabot.reports.terminal.rounds import cells_of_hands, open_round_text
+from sabot.table_time import time_of_day
+from sabot.terminal import plain
 from sabot.text import counted
 from sabot.watch import tile_text
 

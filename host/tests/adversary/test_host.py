@@ -30,7 +30,7 @@ from host.tests.adversary.whole_shoe import (
     firmware_in_place,
     made,
 )
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.messages import (
@@ -62,7 +62,7 @@ _BY_HOSTS = (
 _NOT_OF_DEALING = (*_BY_HOSTS, "checkpoint")
 _KEYS = CommandKeyFile()
 _KEYS.put(UNIT, COMMAND_KEY)
-_SPARED = (messages.LOAD_GAME, messages.PROVISION, messages.DEBUG, messages.MARK_GHOST)
+_SPARED = (messages.LOAD_GAME, messages.PROVISION, messages.DEBUG)
 _TO_STRANGERS = (
     messages.WELCOME, messages.FIRMWARE, messages.GAME, messages.CHALLENGE, messages.WRONG_VERSION,
     messages.HEARTBEAT, messages.PROBLEM, messages.REPLY, messages.STATUS_REPORT,

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
 from sabot.cli import app, view
 from sabot.cli.long_table import HELD
-from sabot.cli.records import selection
 from sabot.log.found import Filter, Row
 from sabot.log.sqlite.store import SqliteStore
+from sabot.reports.selected import selection
 
 NAMES = ("unit", "event", "time", "shoe", "round", "kind", "what")
 WORDS = ("card=7H", "build=" + "ab" * 32, "é", "漢字", "x", "by_hand=False", "", "  two", "y" * 250)

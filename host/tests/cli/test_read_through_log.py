@@ -92,8 +92,8 @@ def test_shoes_are_read_through_their_logs_and_logged_meanwhile(
         line = error_line(tmp_path, "load", "SHOE-7", code=4)
         process = one.process.pid
         assert line == (
-            f"SHOE-7: `sabot log` (process {process}) has it; end that log, repeat this command, "
-            "and start the log again"
+            f"SHOE-7: `sabot log` (process {process}) has it: end that log, then repeat this "
+            "command"
         )
         assert not any("trying again" in line for line in [*one.problems, *two.problems])
         assert (one.end(), two.end()) == (0, 0)

@@ -24,7 +24,7 @@ from sabot.floor.rounds.search import Query
 from sabot.log.found import LARGEST
 from sabot.log.presence import ATTACHED, Span
 from sabot.log.store import open_store
-from sabot.reports.table_time import zone_of
+from sabot.table_time import zone_of
 from sabot.text import utc_time
 from sabot_protocol import events
 

@@ -9,7 +9,8 @@ import pytest
 from host.tests.support.helpers import event_bytes, framed, values_of
 from sabot.link import events, messages, wire
 from sabot.link.refusals import TEXTS, text_of
-from sabot.reports.incidents import IncidentFinder
+from sabot.notable.incident_finder import IncidentFinder
+from sabot_definitions import events as event_texts
 from sabot_protocol import enums, frame
 from sabot_protocol import events as event_definitions
 from sabot_protocol import messages as definitions
@@ -21,15 +22,7 @@ _TYPES: dict[str, Any] = {
     "uint": int, "int": int, "card": int, "flag": bool, "text": str, "bytes": bytes,
 }  # fmt: skip
 _COMMANDS = [shape for shape in definitions.TO_DEVICE if shape.by is not None]
-_NO_INCIDENT = {
-    "burn", "decision", "lock", "game_loaded", "identified",
-    "calibrated", "checkpoint", "updated", "update_undone", "provisioned",
-    "ghost_hand", "unsealed", "play", "looked", "hand_result",
-    "betting_ended", "run_twice",
-}  # fmt: skip
-"""Kinds of events that are not incidents."""
-
-
+_NOTABLE = {each.name: each.notable for each in event_texts.EVENTS}
 _OF_LATER_VERSIONS = ("surplus", "understood")
 """Fields of every event that no definition has."""
 
@@ -100,10 +93,15 @@ def test_an_event_has_a_class_with_its_fields(kind: Shape) -> None:
 
 
 @pytest.mark.parametrize("kind", event_definitions.KINDS, ids=lambda kind: kind.name)
-def test_an_event_is_an_incident_or_is_said_to_be_none(kind: Shape) -> None:
+def test_an_event_that_is_said_to_be_notable_makes_an_incident_and_no_other_does(
+    kind: Shape,
+) -> None:
     taken = getattr(IncidentFinder, f"_on_{kind.name}", None)
-    where = f"add _on_{kind.name} to host/sabot/reports/incidents.py, or name it in _NO_INCIDENT"
-    assert (taken is None) == (kind.name in _NO_INCIDENT), where
+    where = (
+        f"{kind.name} is notable={_NOTABLE[kind.name]} in protocol/sabot_definitions/events.py: an "
+        f"event that is has _on_{kind.name} in host/sabot/notable/incident_finder.py, no other has"
+    )
+    assert (taken is not None) == _NOTABLE[kind.name], where
     if taken is not None:
         assert get_type_hints(taken)["event"] is events.EVENTS[kind.number]
 
@@ -111,9 +109,8 @@ def test_an_event_is_an_incident_or_is_said_to_be_none(kind: Shape) -> None:
 def test_no_incident_is_made_of_an_event_that_there_is_not() -> None:
     names = {kind.name for kind in event_definitions.KINDS}
     taken = {name[4:] for name in dir(IncidentFinder) if name.startswith("_on_")}
-    where = "which protocol/sabot_protocol/events.py does not define"
-    assert taken <= names, f"host/sabot/reports/incidents.py has {taken - names}, {where}"
-    assert names >= _NO_INCIDENT, f"_NO_INCIDENT of {__file__} has {_NO_INCIDENT - names}, {where}"
+    where = "which protocol/sabot_definitions/events.py does not define"
+    assert taken <= names, f"host/sabot/notable/incident_finder.py has {taken - names}, {where}"
 
 
 def test_a_message_of_a_shoe_becomes_its_class_with_names_of_enumerations() -> None:

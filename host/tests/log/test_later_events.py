@@ -24,15 +24,16 @@ from sabot.audit.verify import VerifyOptions, verify
 from sabot.cli import app
 from sabot.keys import chain_keys
 from sabot.keys.chain_keys import Keys
-from sabot.library import logged_events, logged_rounds
 from sabot.link import wire
 from sabot.link.events import UnknownEvent
 from sabot.log.found import UNKNOWN_KINDS
 from sabot.log.place import Place
+from sabot.log.reading.events import logged_events
+from sabot.log.reading.rounds import logged_rounds
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store, open_store
-from sabot.reports.incident_search import Wanted
-from sabot.reports.incident_spans import search_file
+from sabot.notable.incident_search import Wanted
+from sabot.notable.incident_spans import search_file
 from sabot_protocol import enums, events, games
 
 UNIT = "U1"

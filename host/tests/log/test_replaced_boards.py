@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from host.tests.log.test_logger import logging, wait_until
-from host.tests.support.boards import OPERATOR, WHEN, Board
+from host.tests.support.boards import MALLORY, OPERATOR, WHEN, Board
 from host.tests.support.helpers import event_bytes
-from host.tests.support.naive_shoe import answering_shoe, recorded
+from host.tests.support.naive_shoe import KEY, answering_shoe, recorded
 from sabot.audit import replacing
 from sabot.errors import HistoryDiffers, SameUnit, SeamRefused, UnitNotProven
+from sabot.link import command_keys
 from sabot.log import attribution
 from sabot.log.attribution import Known, Look, attributed
+from sabot.log.logger import Logger, LogWatcher
 from sabot.log.place import Place
 from sabot.log.seam import Seam
 from sabot.log.store import open_store
@@ -74,7 +76,7 @@ def test_another_board_without_a_seam_is_refused_with_the_command_to_give(
         assert said == (
             f"another board of U1: its chain is {'02' * 16}, and that of U1 in {path} is "
             f"{'01' * 16}; if the house has replaced the board, `sabot replaced U1 --chain "
-            f"{'02' * 16} --key operator.pem --db {path}`, then log it again"
+            f"{'02' * 16} --key operator.pem --db {path}`"
         )
     assert new.acknowledged == 0
     assert_has(path, ("U1", old, 30))
@@ -173,6 +175,38 @@ def test_both_boards_at_once_on_two_ports_of_a_logger_never_mix(tmp_path: Path) 
     assert_has(path, ("U1", old, 60), ("U1~2", new, 90))
 
 
+def test_a_log_of_several_shoes_takes_a_new_board_once_its_key_and_its_seam_are_there(
+    tmp_path: Path,
+) -> None:
+    path, key, other = tmp_path / "log", bytes(range(32)), Board(3, 10)
+    old, new = Board(1, 30), Board(2, 50, key)
+    other.unit = "U2"
+    logged(path, old, 30)
+    commands = tmp_path / "sabot.commands"
+    for unit in ("U1", "U2"):
+        command_keys.add(commands, unit, KEY)
+    with (
+        answering_shoe(new) as one,
+        answering_shoe(other) as two,
+        open_store(path, create=True) as store,
+    ):
+        said: list[str] = []
+        watcher = LogWatcher(lost=lambda port, error: said.append(str(error)))
+        keys = command_keys.CommandKeyFile.load(commands)
+        logger = Logger(store, (one.path, two.path), watcher, keys=keys)
+        logger.start()
+        wait_until(lambda: any("another command key" in each for each in said))
+        command_keys.add(commands, "U1", key)
+        wait_until(lambda: any("another board of U1" in each for each in said))
+        assert isinstance(logger.failures[one.path], HistoryDiffers)
+        assert new.acknowledged == 0
+        replace(path, new)
+        wait_until(lambda: store.last_number("U1~2") == 50)
+        assert logger.failures == {} and store.last_number("U2") == 10
+        logger.stop()
+        assert logger.wait(30)
+
+
 def test_two_loggers_with_a_board_each_never_mix(log_place: Place) -> None:
     old, new = Board(1, 30), Board(2, 50)
     logged(log_place, old, 30)
@@ -185,6 +219,15 @@ def test_two_loggers_with_a_board_each_never_mix(log_place: Place) -> None:
                 old.grow(4)
                 assert isinstance(first.failure, HistoryDiffers)
     assert_has(log_place, ("U1", old, 30), ("U1~2", new, 50))
+
+
+def test_a_seam_that_waits_is_signed_with_one_key(tmp_path: Path) -> None:
+    path, old, new = tmp_path / "log", Board(1, 30), Board(2, 50)
+    logged(path, old, 30)
+    first = replace(path, new)
+    assert replace(path, new) == first
+    with open_store(path) as store, pytest.raises(SeamRefused, match=r"--undo"):
+        replacing.replace(store, "U1", new.chain, MALLORY, by="ada", now_unix_ms=WHEN)
 
 
 def test_a_logger_that_is_killed_between_seam_and_first_event_goes_on(tmp_path: Path) -> None:

@@ -18,42 +18,51 @@ EVENT, EVENT_KIND, GRAMS = "shoe_weighed", 61, 780
 """The new event, which says `GRAMS` plus the number of the shoe of cards."""
 
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "tests", "*.samples")
+_PAGES = ("docs/json.md",)
+"""Files outside of the packages that have generated tables."""
 _VERSION_LINE = re.compile(r'^VERSION = "?[0-9.]+"?$', re.MULTILINE)
 _VERSIONS = {
     "protocol/sabot_protocol/__init__.py": f"VERSION = {PROTOCOL}",
     "firmware/sabot_firmware/__init__.py": f'VERSION = "{FIRMWARE}"',
 }
 
+_GRAMS = '        Field("grams", "uint", "of all cards"),\n'
+_GRAMS_LATER = f'        Field("grams", "uint", "of all cards", since={PROTOCOL}),\n'
 _CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
     "protocol/sabot_protocol/enums.py": [
         ('CLOSED_BY = ("button", "card")', 'CLOSED_BY = ("button", "card", "call")'),
     ],
-    "protocol/sabot_protocol/events.py": [
+    "protocol/sabot_definitions/events.py": [
         (
-            "\nKINDS = tuple(_kinds)",
-            f'\nSHOE_WEIGHED = Shape({EVENT_KIND}, "{EVENT}", "grams:uint", _kinds, DEALING)\n'
-            "\nKINDS = tuple(_kinds)",
+            '"cards in the decks that were loaded"),\n',
+            '"cards in the decks that were loaded"),\n' + _GRAMS_LATER,
         ),
         (
-            '"expected:uint"  # cards in the decks that were loaded',
-            '"expected:uint | grams:uint"',
+            "\nEVENTS = (\n",
+            f'\nWEIGHED = Event({EVENT_KIND}, "{EVENT}", DEALING, "The cards were weighed.",\n'
+            f"{_GRAMS}notable=False, since={PROTOCOL})\n\nEVENTS = (\n",
+        ),
+        (
+            '"SHA-256 of the document of the game that was dealt", rule="sha256"),\n'
+            "        notable=True,\n    ),\n)\n",
+            '"SHA-256 of the document of the game that was dealt", rule="sha256"),\n'
+            "        notable=True,\n    ),\n    WEIGHED,\n)\n",
         ),
     ],
-    "protocol/sabot_protocol/messages.py": [
+    "protocol/sabot_definitions/messages.py": [
         (
-            '"bad_sectors:uint"  # of the journal\'s chip, found since the start',
-            '"bad_sectors:uint | grams:uint"',
+            '"of the journal\'s chip, found since the start"),\n',
+            '"of the journal\'s chip, found since the start"),\n' + _GRAMS_LATER,
         ),
         (
-            '\nGROWN: "dict[int, int]" = {}\n',
-            '\nGROWN: "dict[int, int]" = {STATUS_REPORT.number: 15}\n',
+            "\nGONE = (34,)\n",
+            f'\nTO_DEVICE += (Command(50, "weigh", OPEN, "Weigh the cards.",\n'
+            f'answer="weight_report", since={PROTOCOL}),)\n\nGONE = (34,)\n',
         ),
         (
-            "\nTO_DEVICE = tuple(_to_device)",
-            '\nWEIGHT_REPORT = Shape(90, "weight_report", "id:uint grams:uint", _to_host)\n'
-            'WEIGH = Shape(50, "weigh", "id:uint", _to_device, OPEN, WEIGHT_REPORT, '
-            f"{PROTOCOL})\n"
-            "\nTO_DEVICE = tuple(_to_device)",
+            'rule="bstr .size (1..400)"),\n    ),\n)\n',
+            'rule="bstr .size (1..400)"),\n    ),\n'
+            f'    Report(90, "weight_report", "What they weigh.",\n{_GRAMS}since={PROTOCOL}),\n)\n',
         ),
     ],
     "firmware/sabot_firmware/table/shoe_of_cards.py": [
@@ -81,42 +90,11 @@ _CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
             f"    return [{GRAMS}]\n",
         ),
     ],
-    "host/sabot/link/events.py": [
-        (
-            "    unread: int\n    expected: int\n",
-            "    unread: int\n    expected: int\n    grams: int | None\n",
-        ),
-        (
-            "\nDECIDED = (",
-            "\n@dataclass(frozen=True, slots=True)\n"
-            "class ShoeWeighedEvent(Event):\n"
-            '    """The cards that were loaded were weighed."""\n\n'
-            "    SHAPE: ClassVar[Shape] = definitions.SHOE_WEIGHED\n"
-            "    grams: int\n\n"
-            "\nDECIDED = (",
-        ),
-    ],
     "host/sabot/reports/event_words.py": [
         (
             '    "betting_open": _betting_open,\n',
             '    "betting_open": _betting_open,\n'
             f'    "{EVENT}": lambda it: f"{{it[\'grams\']}} g of cards",\n',
-        ),
-    ],
-    "host/sabot/link/messages.py": [
-        ("    bad_sectors: int\n", "    bad_sectors: int\n    grams: int | None\n"),
-        (
-            "\n@dataclass(frozen=True, slots=True)\nclass HealthReport(Answer):\n",
-            "\n@dataclass(frozen=True, slots=True)\nclass WeightReport(Answer):\n"
-            "    SHAPE: ClassVar[Shape] = messages.WEIGHT_REPORT\n"
-            "    grams: int\n\n"
-            "\n@dataclass(frozen=True, slots=True)\nclass HealthReport(Answer):\n",
-        ),
-        (
-            "\nSHOE_MESSAGES = {",
-            "\n@dataclass(frozen=True, slots=True)\nclass WeighCommand(Command[WeightReport]):\n"
-            "    SHAPE: ClassVar[Shape] = messages.WEIGH\n\n"
-            "\nSHOE_MESSAGES = {",
         ),
     ],
 }
@@ -130,6 +108,9 @@ def make_tomorrow(root: Path) -> HostVersion:
     """
     for package in PACKAGES:
         shutil.copytree(today().root / package, root / package, ignore=_LEFT_OUT)
+    for page in _PAGES:
+        (root / page).parent.mkdir(exist_ok=True)
+        shutil.copy(today().root / page, root / page)
     for path, line in _VERSIONS.items():
         file = root / path
         text, count = _VERSION_LINE.subn(line, file.read_text(encoding="utf-8"))
@@ -144,4 +125,6 @@ def make_tomorrow(root: Path) -> HostVersion:
                 raise ValueError(f"{path} has {text.count(old)} times: {old}")
             text = text.replace(old, new)
         file.write_text(text, encoding="utf-8")
-    return HostVersion("tomorrow", root)
+    made = HostVersion("tomorrow", root)
+    made.python("-m", "sabot_definitions.generate", cwd=root)
+    return made

@@ -9,6 +9,7 @@ at a time.
 import re
 import struct
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import cbor2
@@ -40,6 +41,9 @@ class LaterValues(list[Any]):
 _SHORT = rb"[\0-\x17]|\x18[\x18-\xff]|\x19[^\0]."
 _LONG = rb"\x1a(?!\0\0)....|\x1b(?!\0{4})........"
 _SMALL, _LARGE = _SHORT + b"|" + _LONG, _LONG + b"|" + _SHORT
+_HALF = rb"\x1a(?!\0\0)....|\x1b(?!\0{4})[\0-\x7f]......."  # up to 2^63 - 1
+_BELOW_0 = rb"[\x20-\x37]|\x38[\x18-\xff]|\x39[^\0].|\x3a(?!\0\0)....|\x3b(?!\0{4})[\0-\x7f]......."
+_INT = _SHORT + b"|" + _BELOW_0 + b"|" + _HALF
 _LARGE_FIELDS = ("number", "t_ms", "unix_ms")
 _BYTES = rb"\x58\x20.{32}|\x50.{16}|\x58\x34.{52}"  # the lengths that occur in events
 _FLAG = rb"[\xf4\xf5]"
@@ -49,7 +53,7 @@ _SHORT_HEAD_LIMIT = 24  # numbers below it are in the head itself
 def values_of(records: Sequence[object]) -> list[Values | None]:
     """The values of each record; None for one that is not an event of this protocol. Those of an
     event of a later version are LaterValues."""
-    matches = _MATCHES
+    matches = _matches()
     later: list[tuple[int, Event]] = []
     try:
         good = [matches[record[1]](record) is not None for record in records]  # type: ignore[index]
@@ -146,7 +150,8 @@ def _of_type(event: str, name: str, kind: str) -> bytes:
         pattern = _up_to(1 << len(BIT_SETS[event][name]))
     else:
         uint = _LARGE if name in _LARGE_FIELDS else _SMALL
-        known = {"uint": uint, "bytes": _BYTES, "flag": _FLAG, "card": _up_to(cards.CARD_COUNT)}
+        known = {"uint": uint, "int": _INT, "bytes": _BYTES, "flag": _FLAG}
+        known["card"] = _up_to(cards.CARD_COUNT)
         if plain not in known:
             raise ValueError(
                 f"{event}.{name} has the type {kind}, which has no pattern: add one to `known` in "
@@ -173,6 +178,7 @@ def _patterns(shape: Shape) -> list[bytes]:
     return [_pattern(shape, count) for count in range(most, least - 1, -1)]
 
 
+@cache
 def _matches() -> list[Callable[[Any], object]]:
     """What matches a record, by its second byte: the kind, or the head of kinds of 24 and more."""
     matches: list[Callable[[Any], object]] = [lambda record: None] * 256
@@ -188,7 +194,6 @@ def _matches() -> list[Callable[[Any], object]]:
     return matches
 
 
-_MATCHES = _matches()
 _GROWN = {
     shape.number: len(events.HEADER) + len(shape.fields)
     for shape in events.KINDS

@@ -14,7 +14,7 @@ from sabot.log.place import Address, place_of
 from sabot.log.postgres import administration, migrations, status
 from sabot.log.postgres.status import AlarmRow, Status, UnitStatus
 from sabot.receipts.receipt import Receipt, ReceiptUnusable
-from sabot.reports.terminal.rounds import name_text, plain
+from sabot.terminal import name_text, plain
 from sabot.text import counted, local_time
 
 app = typer.Typer(no_args_is_help=True)

@@ -22,7 +22,7 @@ from sabot.feeds.feeds import Feeds, check
 from sabot.log.store import open_store
 from sabot.metrics.feed_metrics import FeedMetrics
 from sabot.metrics.log_metrics import LogMetrics
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 
 _WAIT_S = 0.2
 _SHOWN_EVERY_S = 60.0

@@ -25,7 +25,7 @@ from sabot.log.store import open_store
 from sabot.metrics.forward_metrics import ForwardMetrics
 from sabot.metrics.log_metrics import LogMetrics
 from sabot.receipts import kept
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot.text import counted, local_time
 
 _RATE_OVER_S = 10.0

@@ -35,7 +35,7 @@ from sabot.log.place import Address
 from sabot.log.store import open_store
 from sabot.metrics.forward_metrics import NotaryMetrics
 from sabot.metrics.log_metrics import LogMetrics
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot.text import counted, local_time
 
 _MOST_S = 86_400

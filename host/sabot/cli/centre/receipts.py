@@ -14,7 +14,8 @@ from sabot.cli.view import Output, console, print_objects, print_rows
 from sabot.errors import ReceiptsUnusable
 from sabot.log.store import open_store
 from sabot.receipts import of_log, statement
-from sabot.reports.terminal.rounds import name_text, plain
+from sabot.reports.selected.selection import units_of
+from sabot.terminal import name_text, plain
 from sabot.text import counted
 
 _COLUMNS = ("unit", "event", "records", "signed", "checked", "by")
@@ -35,9 +36,7 @@ def receipts(
     that `sabot verify --receipts` compares a log with, also where there is no network.
     """
     with open_store(db) as store:
-        lines = (
-            line for each in options.units_of(store, unit) for line in of_log.as_json(store, each)
-        )
+        lines = (line for each in units_of(store, unit) for line in of_log.as_json(store, each))
         if out is not None:
             count = _write(out, lines)
             console.print(plain(f"{out}: {counted(count, 'line')}"), soft_wrap=True)

@@ -29,7 +29,7 @@ from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.place import Place, place_of
 from sabot.log.store import Store, open_store
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot.text import counted
 
 

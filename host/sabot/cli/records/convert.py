@@ -9,7 +9,7 @@ from sabot.cli import options
 from sabot.cli.view import console, print_json
 from sabot.log.sqlite import schema
 from sabot.log.sqlite.converting import convert as convert_log
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 
 
 def convert(

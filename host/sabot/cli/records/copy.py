@@ -8,7 +8,7 @@ import typer
 from sabot.cli import options
 from sabot.cli.view import console
 from sabot.log.store import open_store
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot.text import counted
 
 

@@ -7,27 +7,25 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from sabot import table_time
 from sabot.audit.table_names import Tables
-from sabot.cli import options
+from sabot.cli.chosen import Format, InTime, takes_options
 from sabot.cli.view import Output, console, events_progress, print_objects, problems
 from sabot.log.store import Store, open_store
-from sabot.reports import table_time
-from sabot.reports.absences import absences_of, replacement_of
-from sabot.reports.incident import KINDS, Incident, Limits
-from sabot.reports.incident_search import Wanted
-from sabot.reports.incident_spans import search_file
-from sabot.reports.terminal.rounds import name_text, plain
+from sabot.notable.absences import of_host
+from sabot.notable.incident import Incident, Limits
+from sabot.notable.incident_search import Wanted
+from sabot.notable.incident_spans import search_file
+from sabot.notable.kinds import LISTED
+from sabot.terminal import name_text, plain
 
 _DEFAULTS = Limits()
 
 
+@takes_options
 def incidents(
-    db: options.Db = options.DEFAULT_DB,
-    unit: options.UnitName = None,
-    shoe: options.Shoe = None,
-    from_: options.From = None,
-    to: options.To = None,
-    zone: options.Zone = None,
+    chosen: InTime,
+    *,
     kind: Annotated[
         list[str] | None, typer.Option(help="Only this kind of incident; may be repeated.")
     ] = None,
@@ -41,20 +39,18 @@ def incidents(
         int,
         typer.Option(min=0, help="A reveal that takes longer from the last card is long."),
     ] = _DEFAULTS.reveal_s,
-    as_json: options.Json = False,
-    as_csv: options.Csv = False,
+    printed: Format,
 ) -> None:
     """List what surveillance may want to see on the video: the event, its time, what happened."""
-    how = options.output_of(as_json, as_csv)
+    how, where, db = printed.output, chosen.where, chosen.db
     for name in kind or ():
-        if name not in KINDS:
-            raise typer.BadParameter(f"no incident is of kind {name!r}; kinds: {', '.join(KINDS)}")
-    where = options.zone_of(zone)
+        if name not in LISTED:
+            raise typer.BadParameter(f"no incident is of kind {name!r}; kinds: {', '.join(LISTED)}")
     limits = Limits(long_round_s, long_reveal_s)
-    wanted = Wanted(shoe, *options.span_of(from_, to, where), limits)
+    wanted = Wanted(chosen.shoe, *chosen.span, limits)
     with open_store(db) as store, events_progress() as bar:
-        units = options.units_of(store, unit)
-        tables = {name: Tables(store, name) for name in units}
+        tables = chosen.tables(store)
+        units = list(tables)
         total = sum(map(store.last_number, units))
         task = bar.add_task("events", total=total)
         in_log, damaged = search_file(
@@ -64,7 +60,7 @@ def incidents(
             each
             for name in units
             for each in (*in_log[name], *_of_host(store, name, wanted))
-            if not kind or each.kind in kind
+            if (not kind or each.kind in kind) and chosen.table in (None, _table_of(each, tables))
         ]
     if how is not Output.TABLE:
         print_objects((_as_json(each, tables, where) for each in found), how)
@@ -81,7 +77,7 @@ def incidents(
 
 incidents.__doc__ = (
     f"{incidents.__doc__}\n\n\b\n"
-    + "\n".join(f"{name:<12} {meaning}" for name, meaning in KINDS.items())
+    + "\n".join(f"{name:<12} {kind.words}" for name, kind in LISTED.items())
     + "\n\nA time is marked as reckoned if it was computed from a clock that was set later in the "
     "same start of the unit. Incidents without any time are listed despite --from and --to."
 )
@@ -92,8 +88,7 @@ def _of_host(store: Store, unit: str, wanted: Wanted) -> list[Incident]:
     event says in which it was."""
     if wanted.shoe is not None:
         return []
-    of_host = [*absences_of(unit, store.presence(unit)), *replacement_of(store, unit)]
-    return [each for each in of_host if wanted.has(each)]
+    return [each for each in of_host(store, unit) if wanted.has(each)]
 
 
 def _table_of(each: Incident, tables: Mapping[str, Tables]) -> str:

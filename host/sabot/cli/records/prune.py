@@ -18,7 +18,8 @@ from sabot.errors import KeptByLaw
 from sabot.keys.signing import fingerprint
 from sabot.log import boards
 from sabot.log.store import open_store
-from sabot.reports.terminal.rounds import name_text, plain
+from sabot.reports.selected.selection import units_of
+from sabot.terminal import name_text, plain
 from sabot.text import counted, local_time
 
 _MOST_DAYS = 36_525
@@ -50,7 +51,7 @@ def prune(
     now_unix_ms = time.time_ns() // 1_000_000
     with open_store(db) as store:
         keeping.check_keep_days(store, keep_days, now_unix_ms)
-        units = options.units_of(store, unit)
+        units = units_of(store, unit)
         with problems.status(plain(f"checking the records to remove from {db}")):
             plans = [
                 pruning.plan(

@@ -10,9 +10,10 @@ from sabot.audit import replacing
 from sabot.cli import options
 from sabot.cli.key_files import load_private_key
 from sabot.cli.view import console, print_json, problems
+from sabot.link.ports import through_log
 from sabot.log.seam import LONGEST_BY
 from sabot.log.store import open_store
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.provisioning import is_unit
 
@@ -63,9 +64,18 @@ def replaced(
         raise typer.BadParameter(f"--by has more than {LONGEST_BY} characters")
     chain_id = _chain_of(chain)
     private = load_private_key(key)
+    logged = through_log(unit)
     with open_store(db) as store, problems.status(plain(f"looking through {db}")):
         now_unix_ms = time.time_ns() // 1_000_000
         seam = replacing.replace(store, unit, chain_id, private, by=by, now_unix_ms=now_unix_ms)
+    if logged is not None and logged.welcome is not None:
+        problems.print(
+            plain(
+                f"{unit}: `sabot log` (process {logged.process}) has it now; if that is the old "
+                f"board, {db} takes none of its later events: take it off its table"
+            ),
+            soft_wrap=True,
+        )
     if as_json:
         print_json({"unit": unit} | seam.as_json())
         return

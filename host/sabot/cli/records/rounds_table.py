@@ -8,7 +8,8 @@ from rich.table import Table
 from sabot.cli.long_table import Cell, table_of
 from sabot.cli.view import time_text
 from sabot.log.rounds import Dealt
-from sabot.reports.terminal.rounds import cells_of_hands, name_text
+from sabot.reports.terminal.rounds import cells_of_hands
+from sabot.terminal import name_text
 
 _OF_A_SHOE = 3
 """The first column that differs between the rounds of a shoe of cards."""

@@ -8,11 +8,9 @@ from typing import Annotated, Any, Generic, TypeVar
 import typer
 
 from sabot.audit.table_names import Tables
-from sabot.cli import options
-from sabot.cli.logged_round import json_of
+from sabot.cli.chosen import Chosen, Format, takes_options
 from sabot.cli.long_table import Cell
 from sabot.cli.records.rounds_table import ROUND_COLUMNS, round_cells
-from sabot.cli.records.selection import Selection, rounds_wanted
 from sabot.cli.view import (
     Output,
     print_objects,
@@ -21,55 +19,35 @@ from sabot.cli.view import (
     time_text,
 )
 from sabot.errors import DatabaseUnusable
-from sabot.library import EVENT_KINDS, LogEvent
 from sabot.link.words import UNKNOWN
 from sabot.log.found import UNKNOWN_KINDS
+from sabot.log.reading.events import EVENT_KINDS, LogEvent
+from sabot.log.reading.rounds import json_of
 from sabot.log.rounds import Dealt
 from sabot.log.store import Row, open_store
 from sabot.reports.event_words import words_of
-from sabot.reports.table_time import iso_of
-from sabot.reports.terminal.rounds import name_text, plain
+from sabot.table_time import iso_of
+from sabot.terminal import name_text, plain
 from sabot.text import counted
 
 T = TypeVar("T")
 
 
+@takes_options
 def rounds(
-    db: options.Db = options.DEFAULT_DB,
-    unit: options.UnitNames = None,
-    table: options.TableName = None,
-    shoe: options.Shoe = None,
-    round_: options.RoundNumber = None,
-    from_: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            help="Rounds of which any part was at this local time or later: 2026-11-21T20:15, or "
-            "20:15 for today.",
-        ),
-    ] = None,
-    to: options.To = None,
-    at: options.At = None,
-    zone: options.Zone = None,
-    winner: options.Winner = None,
-    natural: options.Natural = False,
-    cards: options.Cards = None,
-    last: options.Last = None,
-    as_json: options.Json = False,
-    as_csv: options.Csv = False,
+    chosen: Chosen,
+    *,
     with_void: Annotated[
         bool, typer.Option("--with-void", help="Voided rounds too; they have no winner.")
     ] = False,
+    printed: Format,
 ) -> None:
     """List the rounds in a log that have a result. Options combine.
 
     A round with an event that cannot be read is left out; the exit code is then 8.
     """
-    how = options.output_of(as_json, as_csv)
-    where = options.zone_of(zone)
-    begin, end = options.span_of(from_, to, where)
-    moment = options.moment_of(at, where)
-    wanted = rounds_wanted(winner, natural, cards)
+    how, last, shown_in, db = printed.output, chosen.last, chosen.shown_in, chosen.db
+    chosen.check()
     damaged, left_out, of_first = _Damaged(), 0, _OfFirstFamily()
 
     def with_result(found: Iterable[Dealt]) -> Iterator[Dealt]:
@@ -81,20 +59,18 @@ def rounds(
                 left_out += 1
 
     with open_store(db) as store:
-        units = options.units_named(store, unit)
-        chosen = Selection(units, shoe, round_, begin, end, moment, table, wanted)
-        tables = chosen.tables(store)
+        selected = chosen.selection(store)
+        units, tables = selected.units, selected.tables(store)
 
         def listed() -> Iterator[Dealt]:
             if last is None:
-                yield from with_result(chosen.rounds(store, tables, damaged.add))
+                yield from with_result(selected.rounds(store, tables, damaged.add))
                 return
             for name in units:
-                of_unit = chosen.of_unit(name)
+                of_unit = selected.of_unit(name)
                 newest = of_unit.rounds(store, tables, damaged.add, newest_first=True)
                 yield from reversed(list(islice(with_result(newest), last)))
 
-        shown_in = None if zone is None else where
         found = _Counted(listed())
         if how is Output.TABLE:
             cells = (round_cells(each, _table_of(each, tables), shown_in) for each in found)
@@ -113,53 +89,39 @@ def rounds(
     damaged.report("a round that it may be part of is not listed")
 
 
+@takes_options
 def events(
-    db: options.Db = options.DEFAULT_DB,
-    unit: options.UnitNames = None,
-    table: options.TableName = None,
-    shoe: options.Shoe = None,
-    round_: options.RoundNumber = None,
+    chosen: Chosen,
+    *,
     kind: Annotated[
         list[str] | None, typer.Option(help="Only this kind of event; may be repeated.")
     ] = None,
-    from_: options.From = None,
-    to: options.To = None,
-    at: options.At = None,
-    zone: options.Zone = None,
-    winner: options.Winner = None,
-    natural: options.Natural = False,
-    cards: options.Cards = None,
-    last: options.Last = None,
-    as_json: options.Json = False,
-    as_csv: options.Csv = False,
+    printed: Format,
 ) -> None:
     """List the events in a log. Options combine.
 
     One that cannot be read is left out; the exit code is then 8. The table has hashes cut to eight
     digits; --json has all.
     """
-    how = options.output_of(as_json, as_csv)
+    how, shown_in, db = printed.output, chosen.shown_in, chosen.db
     for name in kind or ():
         if name not in EVENT_KINDS and not name.startswith(UNKNOWN) and name != UNKNOWN_KINDS:
             raise typer.BadParameter(
                 f"no event is of kind {name!r}; kinds: {', '.join(EVENT_KINDS)}; of those that "
                 f"this version does not know: {UNKNOWN_KINDS}, or {UNKNOWN} and the number"
             )
-    where = options.zone_of(zone)
-    begin, end = options.span_of(from_, to, where)
-    moment = options.moment_of(at, where)
-    wanted = rounds_wanted(winner, natural, cards)
+    chosen.check()
     damaged = _Damaged()
     with open_store(db) as store:
-        units = options.units_named(store, unit)
-        chosen = Selection(units, shoe, round_, begin, end, moment, table, wanted, last)
-        tables = chosen.tables(store)
-        found = _Counted(chosen.events(store, tables, kind or None, damaged.add))
-        shown_in = None if zone is None else where
+        selected = chosen.selection(store, chosen.last)
+        units, tables = selected.units, selected.tables(store)
+        found = _Counted(selected.events(store, tables, kind or None, damaged.add))
         if how is Output.TABLE:
             newest = max((store.last_number(each) for each in units), default=0)
             least = {"event": len(str(newest)), **_least(units, tables)}
-            cells = (_event_cells(each, tables[each.unit], where, shown_in) for each in found)
+            cells = (
+                _event_cells(each, tables[each.unit], chosen.where, shown_in) for each in found
+            )
             print_rows(_EVENT_COLUMNS, cells, least)
         else:
             print_objects((_event_json(each, tables, shown_in) for each in found), how)

@@ -4,35 +4,28 @@ import time
 
 from rich.table import Table
 
-from sabot.cli import options
+from sabot.cli.chosen import Format, UnitsInLog, takes_options
 from sabot.cli.view import Output, console, print_objects, problems
 from sabot.floor.wall import Tile, by_need, tile_of
 from sabot.log import boards
 from sabot.log.store import open_store
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot.watch import tile_text
 
 
-def tables(
-    db: options.Db = options.DEFAULT_DB,
-    unit: options.UnitNames = None,
-    table: options.TableName = None,
-    as_json: options.Json = False,
-    as_csv: options.Csv = False,
-) -> None:
+@takes_options
+def tables(chosen: UnitsInLog, printed: Format) -> None:
     """Show what each table of a log does now: those that need a look come first.
 
     First those that an error stopped, then those that are in play and no log has their shoe, then
     those whose service switch is on. Cards that must not show yet are not shown.
     """
-    how = options.output_of(as_json, as_csv)
+    how, db = printed.output, chosen.db
     with open_store(db) as store, problems.status(plain(f"looking through {db}")):
-        found = [
-            tile_of(store, name) for name in boards.newest_of(options.units_named(store, unit))
-        ]
+        found = [tile_of(store, name) for name in boards.newest_of(chosen.units(store))]
     now_unix_ms = time.time_ns() // 1_000_000
     tiles = [
-        tile for tile in by_need(found, now_unix_ms) if table is None or tile.table.name == table
+        tile for tile in by_need(found, now_unix_ms) if chosen.table in (None, tile.table.name)
     ]
     if how is not Output.TABLE:
         print_objects((tile.as_json(now_unix_ms) for tile in tiles), how)

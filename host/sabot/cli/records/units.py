@@ -5,23 +5,18 @@ from datetime import tzinfo
 from rich.table import Table
 
 from sabot.audit.context import kept_of_removed
-from sabot.cli import options
+from sabot.cli.chosen import Format, UnitsInLog, takes_options
 from sabot.cli.view import Output, console, print_objects, problems
 from sabot.log.store import open_store
-from sabot.reports.table_time import text_of
-from sabot.reports.terminal.rounds import name_text, plain
 from sabot.reports.units import UnitSummary, unit_of
+from sabot.table_time import text_of
+from sabot.terminal import name_text, plain
 
 _BUILD_DIGITS = 8
 
 
-def units(
-    db: options.Db = options.DEFAULT_DB,
-    unit: options.UnitName = None,
-    zone: options.Zone = None,
-    as_json: options.Json = False,
-    as_csv: options.Csv = False,
-) -> None:
+@takes_options
+def units(chosen: UnitsInLog, printed: Format) -> None:
     """List every unit in a log: its firmware, when it was last seen, how long it has run, how many
     cards it read and could not read, when it was calibrated, and its updates.
 
@@ -30,12 +25,12 @@ def units(
 
     If more than 2 cards in 10,000 were not read, check the sensors: `sabot health`.
     """
-    how = options.output_of(as_json, as_csv)
-    where = options.zone_of(zone)
+    how, where, db = printed.output, chosen.where, chosen.db
     with open_store(db) as store, problems.status(plain(f"looking through {db}")):
         found = [
             unit_of(name, store, kept_of_removed(store, name))
-            for name in options.units_of(store, unit)
+            for name, tables in chosen.tables(store).items()
+            if chosen.table in (None, tables.last)
         ]
     if how is not Output.TABLE:
         print_objects((each.as_json(where) for each in found), how)

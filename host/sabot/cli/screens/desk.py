@@ -10,8 +10,8 @@ from sabot.desk import tables
 from sabot.desk.notes import Note
 from sabot.errors import DeskMissing
 from sabot.log.store import Store, open_store
-from sabot.reports.table_time import iso_of, text_of
-from sabot.reports.terminal.rounds import name_text, plain
+from sabot.table_time import iso_of, text_of
+from sabot.terminal import name_text, plain
 
 _COLUMNS = ("note", "time", "by", "kind", "what")
 _LEAST = {"by": 12, "kind": 15, "what": 40}

@@ -26,7 +26,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.listening import Address, address_of, is_this_machine
 from sabot.log.store import Store, open_store
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot.web.app import make_app
 from sabot.web.server import DEFAULT_PORT, Server, certificate
 from sabot.web.services import Services

@@ -15,8 +15,8 @@ from sabot.desk.roles import ROLES
 from sabot.errors import DeskRefused
 from sabot.keys.chain_keys import DEFAULT
 from sabot.log.store import open_store
-from sabot.reports.table_time import iso_of, text_of
-from sabot.reports.terminal.rounds import name_text, plain
+from sabot.table_time import iso_of, text_of
+from sabot.terminal import name_text, plain
 
 app = typer.Typer(no_args_is_help=True)
 

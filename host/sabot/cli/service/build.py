@@ -11,7 +11,7 @@ from sabot.cli.view import console, print_json, problems
 from sabot.keys import signing
 from sabot.release import build as releases
 from sabot.release.modules import ARCHITECTURES
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot.text import counted
 from sabot_protocol.release import Manifest
 

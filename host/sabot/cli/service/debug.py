@@ -4,8 +4,8 @@ from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.view import console, problems
 from sabot.link.ports import resolve
-from sabot.reports.terminal.rounds import plain
 from sabot.service.debug import open_prompt
+from sabot.terminal import plain
 
 
 def debug(port: options.Port, commands: options.CommandKeyFile = None) -> None:

@@ -17,9 +17,9 @@ from sabot.log.place import Place
 from sabot.log.store import open_store
 from sabot.release import build as releases
 from sabot.release.layout import build_of
-from sabot.reports.terminal.rounds import plain
 from sabot.reports.units import unit_of
 from sabot.service import doctor as doctors
+from sabot.terminal import plain
 from sabot_protocol.release import Manifest
 
 

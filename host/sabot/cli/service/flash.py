@@ -17,8 +17,8 @@ from sabot.link.command_keys import CommandKeyFile
 from sabot.release import bootloader_drive
 from sabot.release import flash as flashing
 from sabot.release.update import Progress
-from sabot.reports.terminal.rounds import plain
 from sabot.service import debug
+from sabot.terminal import plain
 from sabot_protocol.release import Manifest
 
 

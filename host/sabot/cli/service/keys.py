@@ -10,7 +10,7 @@ from sabot.cli.view import console
 from sabot.errors import KeysUnusable
 from sabot.files import replace_whole
 from sabot.keys import signing
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 
 _PUBLIC_MODE = 0o644
 

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from sabot.cli.view import console, print_json, problems, progress
 from sabot.errors import Interrupted, SabotError
 from sabot.release.update import Progress
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 
 Work = Callable[[str, Callable[[Progress], None]], str]
 """Does the work for a unit, reports its progress, and returns what was done, for people."""

@@ -8,7 +8,7 @@ from sabot.errors import Interrupted, ListFailed, ListUnusable, SabotError
 from sabot.link import ports
 from sabot.release import provision_list
 from sabot.release.provision_list import Defaults, Row
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot.text import counted
 
 Work = Callable[[Row, str, Callable[[str], None]], tuple[bool, str]]

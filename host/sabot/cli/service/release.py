@@ -12,7 +12,7 @@ from sabot.release import build as releases
 from sabot.release.build import Release
 from sabot.release.differences import differences
 from sabot.release.layout import build_of
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 from sabot.text import counted
 from sabot_protocol import release
 from sabot_protocol.release import Manifest

@@ -17,11 +17,11 @@ from sabot.cli.view import console, print_json, problems, progress
 from sabot.errors import CommandRefused
 from sabot.link.client import ReadShoe
 from sabot.link.command_keys import CommandKeyFile
-from sabot.link.messages import HealthCommand, HealthReport
+from sabot.link.messages import HealthCommand, HealthReport, calibrated_means, health_means
 from sabot.reports import contact_sheet
-from sabot.reports.terminal.rounds import plain
 from sabot.service import capture as captures
 from sabot.service import capture_folder as folders
+from sabot.terminal import plain
 from sabot.text import counted, local_time
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_protocol import enums
@@ -189,11 +189,13 @@ def _print_health(unit: str, report: HealthReport, as_json: bool) -> None:
     channels: list[dict[str, Any]] = [
         {
             "channel": channel,
-            "mean_permille": report.means[bit],
-            "calibrated_permille": report.calibrated[bit],
+            "mean_permille": mean,
+            "calibrated_permille": calibrated,
             "dirty": bool(report.dirty >> bit & 1),
         }
-        for bit, channel in enumerate(enums.CHANNELS)
+        for bit, (channel, mean, calibrated) in enumerate(
+            zip(enums.CHANNELS, health_means(report), calibrated_means(report), strict=True)
+        )
     ]
     if as_json:
         whole = {

@@ -21,7 +21,7 @@ from sabot.link.ports import Port, lasting_name, lasting_names, through_log
 from sabot.release import build as releases
 from sabot.release import update as updates
 from sabot.release.build import Release
-from sabot.reports.terminal.rounds import plain
+from sabot.terminal import plain
 
 _AT_REST = ("no_shoe", "between", "ended")
 """The phases in which no card can come: a shoe takes an update only then."""

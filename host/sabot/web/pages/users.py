@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from sabot.desk.desk import Desk
 from sabot.desk.roles import RIGHTS, ROLES
 from sabot.errors import DeskRefused
-from sabot.reports.table_time import text_of
+from sabot.table_time import text_of
 from sabot.web.access import Guarded, Handler, Visit
 from sabot.web.rendering import page
 

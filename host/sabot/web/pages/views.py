@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from sabot.desk.desk import Desk
 from sabot.desk.notes import Note
-from sabot.reports.table_time import text_of
+from sabot.table_time import text_of
 from sabot.text import counted
 from sabot.web.access import Guarded, Visit
 from sabot.web.rendering import page

@@ -1,6 +1,7 @@
 """The fast decoder accepts what `wire.parse_event` accepts, and nothing else."""
 
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ import pytest
 
 from host.tests.support.helpers import SHAPES
 from sabot.audit.checks.decoding import (
-    _MATCHES,
     UNKNOWN,
     LaterValues,
+    _matches,
     _pattern,
     event_of,
     values_of,
@@ -20,7 +21,7 @@ from sabot.audit.checks.decoding import (
 from sabot.link import wire
 from sabot.link.events import UnknownEvent
 from sabot_protocol import enums, events
-from sabot_protocol.schema import Shape
+from sabot_protocol.schema import Shape, fits
 
 _ROOT = Path(__file__).resolve().parents[4]
 
@@ -39,6 +40,7 @@ def value_of(kind: str, rng: random.Random) -> Any:
         return rng.randrange(len(enums.ENUMERATIONS[plain]))
     return {
         "uint": rng.choice(NUMBERS),
+        "int": rng.choice((-1, 1)) * (rng.choice(NUMBERS) >> 1),
         "flag": rng.random() < 0.5,
         "card": rng.choice((0, 23, 24, 51, 52, 53, rng.randrange(54))),
         "bytes": rng.randbytes(rng.choice((0, 16, 16, 32, 32, 52, 52, 23, 24, 60))),
@@ -109,9 +111,9 @@ def test_every_kind_without_text_is_decoded_by_its_pattern(rng: random.Random) -
         shape = next(each for each in events.KINDS if each.number == values[0])
         if all(len(v) in (16, 32, 52) for v in values if isinstance(v, bytes)):
             many_hits = shape.name == "result" and values[13] >= 1 << len(enums.HITS)
-            assert not (many_hits and _MATCHES[record[1]](record)), record.hex()
+            assert not (many_hits and _matches()[record[1]](record)), record.hex()
             if not many_hits and not any(isinstance(v, str) for v in values):
-                assert _MATCHES[record[1]](record), record.hex()
+                assert _matches()[record[1]](record), record.hex()
                 seen.add(shape.name)
     assert seen == {n for n, s in SHAPES.items() if "text" not in dict(s.fields).values()}
 
@@ -127,7 +129,24 @@ def test_no_records_give_no_values() -> None:
     assert values_of([]) == []
 
 
-@pytest.mark.parametrize("kind", ["int", "angel", "text?"])
+def test_the_pattern_of_an_int_is_what_fits_one() -> None:
+    head = cbor2.dumps([35, 1, 1, 5, None, 1, 1], canonical=True)[1:]
+    pattern = re.compile(_pattern(Shape(35, "cooled", "celsius:int")), re.DOTALL)
+    for number in NUMBERS:
+        for value in (number, -number, -number - 1, True, None, "1"):
+            encoded = cbor2.dumps(value, canonical=True)
+            matched = pattern.fullmatch(b"\x88" + head + encoded) is not None
+            assert matched == fits("int", value), value
+    for longer in (
+        b"\x38\x17",
+        b"\x39\0\xff",
+        b"\x3a\0\0\xff\xff",
+        b"\x3b\0\0\0\0\xff\xff\xff\xff",
+    ):
+        assert pattern.fullmatch(b"\x88" + head + longer) is None
+
+
+@pytest.mark.parametrize("kind", ["float", "angel", "text?"])
 def test_a_type_without_a_pattern_is_named_with_the_place_to_add_it(kind: str) -> None:
     shape = Shape(35, "tilted", f"since_ms:uint? angle_deg:{kind}")
     with pytest.raises(ValueError) as raised:

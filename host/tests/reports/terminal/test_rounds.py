@@ -3,7 +3,8 @@
 import pytest
 
 from sabot.log.rounds import Round
-from sabot.reports.terminal.rounds import card_text, hand_text, outcome_text, round_line
+from sabot.reports.terminal.rounds import hand_text, outcome_text, round_line
+from sabot.terminal import card_text
 
 SUITS = {"C": "\N{BLACK CLUB SUIT}", "D": "\N{BLACK DIAMOND SUIT}"}
 SUITS |= {"H": "\N{BLACK HEART SUIT}", "S": "\N{BLACK SPADE SUIT}"}

@@ -1,0 +1,1 @@
+"""Reading a log: its rounds, and its events as they may be shown."""

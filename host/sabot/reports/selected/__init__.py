@@ -1,0 +1,1 @@
+"""What the options of a command select in a log: rounds, events, or one round."""

@@ -1,0 +1,1 @@
+"""Writes what follows from the definitions: `make generated`."""
