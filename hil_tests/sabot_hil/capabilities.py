@@ -7,11 +7,12 @@ asked is skipped with that reason.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from sabot.keys.signing import PrivateKey
-from sabot.link.client import Client, SerialLine
-from sabot.sim.channel import Outputs
+if TYPE_CHECKING:  # pytest imports this module before every test
+    from sabot.keys.signing import PrivateKey
+    from sabot.link.client import Client, SerialLine
+    from sabot.sim.channel import Outputs
 
 
 class Unable(Exception):
@@ -64,13 +65,13 @@ class Controls(Protocol):
     """The part of a bench that the supervisor needs."""
 
     @property
-    def outputs(self) -> Outputs:
+    def outputs(self) -> "Outputs":
         """What the shoe shows now."""
 
-    def press(self, button: str) -> Outputs:
+    def press(self, button: str) -> "Outputs":
         """Press a button of `enums.BUTTONS`; returns what the shoe shows then."""
 
-    def switch(self, switch: str, on: bool) -> Outputs:
+    def switch(self, switch: str, on: bool) -> "Outputs":
         """Move a switch of `enums.SWITCHES`; returns what the shoe shows then. Without power the
         switch only changes its position."""
 
@@ -78,20 +79,20 @@ class Controls(Protocol):
 class CardBench(Controls, Protocol):
     """The part of a bench that a dealer needs."""
 
-    def pull(self, card: str) -> Outputs:
+    def pull(self, card: str) -> "Outputs":
         """Pull a card ("7H", "CUT") through the head; returns what the shoe shows then."""
 
-    def pull_unreadable(self) -> Outputs:
+    def pull_unreadable(self) -> "Outputs":
         """Pull a card without a code."""
 
-    def wait_for(self, wanted: Callable[[Outputs], bool], what: str) -> Outputs:
+    def wait_for(self, wanted: Callable[["Outputs"], bool], what: str) -> "Outputs":
         """Wait until `wanted` is true of what the shoe shows; `what` names that in an error."""
 
 
 class Bench(CardBench, Protocol):
     """Hands and eyes at the shoe. Each hand movement returns once the shoe has acted on it."""
 
-    def pull_part(self, card: str, travel_mm: float) -> Outputs:
+    def pull_part(self, card: str, travel_mm: float) -> "Outputs":
         """Pull a card until its leading edge is `travel_mm` into the head, and hold it there. It
         is taken out before the power comes back."""
 
@@ -102,7 +103,7 @@ class Bench(CardBench, Protocol):
         Returns after the last sample; does not wait for the shoe.
         """
 
-    def settle(self) -> Outputs:
+    def settle(self) -> "Outputs":
         """Wait until the shoe has acted on everything that was done."""
 
     def seen(self) -> list[Seen]:
@@ -123,10 +124,10 @@ class ShoeLink(Protocol):
         lets time pass, and not while `attach` or `line` is in use. Raises Unable if the target has
         no such port."""
 
-    def line(self) -> SerialLine:
+    def line(self) -> "SerialLine":
         """The bare link, for tests that do not talk as a host does; ends an earlier session."""
 
-    def attach(self) -> Client:
+    def attach(self) -> "Client":
         """A new session with the shoe, its time-outs by the target's clock; ends an earlier
         session."""
 
@@ -175,7 +176,7 @@ class Target(Protocol):
     def clock(self) -> Clock:
         """The target's time."""
 
-    def house(self) -> tuple[str, PrivateKey]:
+    def house(self) -> tuple[str, "PrivateKey"]:
         """The board that the shoe's releases are built for, and the key that signs them. Raises
         Unable if the shoe takes no releases or their key is not here."""
 
@@ -205,7 +206,7 @@ class Measure(Protocol):
 
 
 @contextmanager
-def session_with(shoe: ShoeLink) -> Iterator[Client]:
+def session_with(shoe: ShoeLink) -> Iterator["Client"]:
     """Open a session with the shoe that ends with the block."""
     try:
         yield shoe.attach()

@@ -58,7 +58,6 @@ class _OrTests(TyperGroup):
 app = typer.Typer(
     cls=_OrTests,
     subcommand_metavar="[MY_TESTS... | COMMAND [ARGS]...]",
-    help="Judge a firmware or a repaired shoe: the same tests on every target.",
     invoke_without_command=True,
     no_args_is_help=False,
 )

@@ -2,16 +2,26 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from sabot.release.uf2 import Image
-from sabot_hil.emulation.uf2 import ENVIRONMENT, HOW_TO_GET_IT, find_image, read_image
+from host.tests.support.ctrl_c import hear_ctrl_c
+
+if TYPE_CHECKING:
+    from sabot.release.uf2 import Image
+
+
+def pytest_configure() -> None:
+    """Every way to start the tests lets them end what they start."""
+    hear_ctrl_c()
 
 
 @pytest.fixture(scope="session")
 def image_file(request: pytest.FixtureRequest) -> Path:
     """The file of MicroPython's image; without one the test is skipped."""
+    from sabot_hil.emulation.uf2 import ENVIRONMENT, HOW_TO_GET_IT, find_image
+
     given = request.config.getoption("--uf2", default=None)
     if given is None and ENVIRONMENT not in os.environ:
         pytest.skip(f"no image of MicroPython: {HOW_TO_GET_IT}")
@@ -19,6 +29,8 @@ def image_file(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture(scope="session")
-def image(image_file: Path) -> Image:
+def image(image_file: Path) -> "Image":
     """MicroPython's image."""
+    from sabot_hil.emulation.uf2 import read_image
+
     return read_image(image_file)

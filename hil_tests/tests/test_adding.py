@@ -13,9 +13,7 @@ pytestmark = pytest.mark.slow
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PAGE = (_ROOT / "docs" / "adding.md").read_text(encoding="utf-8")
-_COPIED = ("protocol", "firmware", "host", "hil_tests")
-_PAGES = ("docs/json.md",)
-"""Besides those of the copied folders: pages with tables that are generated."""
+_COPIED = ("protocol", "firmware", "host", "hil_tests", "docs")
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", "golden", "samples", "*.samples")
 _TIMEOUT_S = 120
 
@@ -26,6 +24,8 @@ _TESTS = (
     "protocol/tests/test_readme_cpython.py",
     "host/tests/link/test_typed.py",
 )
+_NOTABLE = ("host/tests/notable/test_kinds.py", "host/tests/notable/test_incident_search.py")
+_PLAIN = ("-q", "-p", "no:cacheprovider", "-o", "consider_namespace_packages=true")
 _BENCH_TEST = "hil_tests/sabot_hil/suite/acceptance/test_temperature.py"
 _COMPLETENESS_TESTS = (
     "overheated or temperature or every_shape_has or names_of_fields or every_kind_has "
@@ -45,7 +45,7 @@ payload = wire.payload_of(definitions.TEMPERATURE_REPORT, *values)
 print(recorded.args[0].name, messages.shoe_message_of(wire.parse_message(payload)))
 """
 _CHOICES = """\
-from sabot.games import catalogue, wager_file, wager_rules
+from sabot.games.baccarat import catalogue, wager_file, wager_rules
 from sabot_protocol.game_rules import game_to_deal
 from sabot_protocol.games import Game
 assert game_to_deal(catalogue.document("pairs-down")).shown == "after_reveal"
@@ -100,19 +100,15 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(_ROOT / folder, root / folder, ignore=_NOT_COPIED)
     for diff in re.findall(r"^```diff\n(.*?)^```$", _PAGE, re.DOTALL | re.MULTILINE):
         _apply(diff, root)
-    for page in _PAGES:
-        (root / page).parent.mkdir()
-        shutil.copy(_ROOT / page, root / page)
     _run(root, "-m", "sabot_definitions.generate")
     return root
 
 
 def test_the_event_and_the_message_pass_the_tests_of_completeness(changed: Path) -> None:
-    options = ("-q", "-p", "no:cacheprovider", "-o", "consider_namespace_packages=true")
     # The bench test is imported; without a shoe that is all.
     bench = ("-p", "sabot_hil.pytest_plugin.plugin", _BENCH_TEST, "--deselect", _BENCH_TEST)
     only = ("-k", _COMPLETENESS_TESTS)
-    ran = _run(changed, "-m", "pytest", *options, *bench, *only, *_TESTS)
+    ran = _run(changed, "-m", "pytest", *_PLAIN, *bench, *only, *_TESTS)
     assert " passed" in ran and " skipped" not in ran
 
 
@@ -124,6 +120,38 @@ def test_the_command_is_answered_and_recorded(changed: Path) -> None:
 def test_the_game_and_the_choice_are_there(changed: Path) -> None:
     why = "called out, which this house does not accept; the floor returns it"
     assert _run(changed, "-c", _CHOICES) == f"['{why} (Maryland, Chapter 7 C)']\n"
+
+
+_OF_A_KIND = ("-k", "key_left_on or every_kind or row or is_sent or is_found", *_NOTABLE)
+
+
+def test_the_kind_of_incident_is_found_and_is_on_the_pages(changed: Path) -> None:
+    ran = _run(changed, "-m", "pytest", *_PLAIN, *_OF_A_KIND)
+    assert " passed" in ran and " skipped" not in ran
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "said"),
+    [
+        ("host/sabot/notable/kinds.py", "has no attribute 'KEY_LEFT_ON'"),
+        ("host/sabot/notable/incident_finder.py", "nothing makes 'key_left_on' of its example"),
+        ("host/tests/notable/examples.py", "examples.py has no example of 'key_left_on'"),
+        ("docs/surveillance.md", "docs/surveillance.md lacks the row | `key_left_on` |"),
+        ("docs/asyncapi.yaml", "docs/asyncapi.yaml: schemas, incident, kind, examples"),
+    ],
+)
+def test_each_place_of_a_kind_that_is_forgotten_is_named(
+    changed: Path, forgotten: str, said: str
+) -> None:
+    path = changed / forgotten
+    whole = path.read_bytes()
+    shutil.copyfile(_ROOT / forgotten, path)
+    try:
+        with pytest.raises(AssertionError) as raised:
+            _run(changed, "-m", "pytest", *_PLAIN, *_OF_A_KIND)
+    finally:
+        path.write_bytes(whole)
+    assert said in str(raised.value)
 
 
 def test_the_command_has_its_help(changed: Path) -> None:

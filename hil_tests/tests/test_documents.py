@@ -27,8 +27,9 @@ _PATH = re.compile(r"(?:\.?[\w*-]+/)+(?:[\w*-]+\.[a-z]+)?|[\w-]+\.(?:py|md|toml|
 
 
 def _pages() -> list[Path]:
-    folders = ("firmware", "protocol", "hil_tests", "hil_tests/golden", "host/sabot/games")
+    folders = ("firmware", "protocol", "hil_tests", "hil_tests/golden")
     readmes = [_ROOT / each / "README.md" for each in folders]
+    readmes += (_ROOT / "host" / "sabot" / "games").rglob("README.md")
     own = [_ARCHITECTURE, _DOCS / "adding.md", *_DECISIONS.glob("*.md")]
     return sorted([*(page for page in own if page.exists()), *readmes])
 
@@ -156,6 +157,9 @@ def test_the_picture_has_the_rooms_in_the_order_that_is_enforced() -> None:
     assert rooms
     for contract in rooms:
         (package,) = contract["containers"]
+        if package not in rows:  # within a room, whose own page says it
+            assert "." in package
+            continue
         enforced = [{room.strip() for room in layer.split("|")} for layer in contract["layers"]]
         assert _layers(rows[package]) == enforced, package
 

@@ -23,6 +23,10 @@ class SabotError(Exception):
         super().__init__(printable(text))  # it may have text of a shoe or a file
 
 
+class Misused(Exception):
+    """Options that do not go together. A command prints the text as wrong usage."""
+
+
 class Interrupted(SabotError):
     """Ctrl-C ended the command; the message says what it left, and in which state."""
 

@@ -27,6 +27,11 @@ _CARD = re.compile(
 _BETWEEN_CARDS = re.compile(r"[\s,]+")
 
 
+def spaced(name: str) -> str:
+    """Return a name of the protocol with spaces between its words: "cut card" for `cut_card`."""
+    return name.replace("_", " ")
+
+
 def card_symbol(card: str) -> str:
     """A card such as "TH" as people write it: "10♥". Other cards keep their name."""
     suit = _SUITS.get(card[1:])

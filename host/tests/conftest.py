@@ -5,18 +5,23 @@ import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from argon2 import profiles
 
-import protocol.tests.conftest  # noqa: F401 - Hypothesis without clocks, here too
-from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
-from host.tests.support.postgres import Database, Server, make_template
-from host.tests.support.postgres import new_log as postgres_log
-from sabot.desk import passwords
-from sabot.log.place import Place
-from sabot.log.store import Store
-from sabot.sim.process import SimulatedShoe
+from host.tests.support.ctrl_c import hear_ctrl_c
+
+# What a fixture makes is imported in the fixture: it takes longer than many a test.
+if TYPE_CHECKING:
+    from host.tests.support.postgres import Database, Server
+    from sabot.log.place import Place
+    from sabot.log.store import Store
+    from sabot.sim.process import SimulatedShoe
+
+
+def pytest_configure() -> None:
+    """Every way to start the tests lets them end what they start."""
+    hear_ctrl_c()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,6 +41,10 @@ def runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passwords take no time and memory to hash."""
+    from argon2 import profiles
+
+    from sabot.desk import passwords
+
     monkeypatch.setattr(passwords, "PARAMETERS", profiles.CHEAPEST)
 
 
@@ -51,34 +60,42 @@ def rng() -> random.Random:
 @pytest.fixture(scope="session")
 def good_log() -> list[bytes]:
     """The records of one whole shoe of cards, from the firmware's own dealing."""
+    from host.tests.support.helpers import FirmwareLog, shuffled_names
+
     return FirmwareLog().deal_shoe(shuffled_names(5)).records
 
 
 @pytest.fixture
-def good_store(tmp_path: Path, good_log: list[bytes]) -> Iterator[Store]:
+def good_store(tmp_path: Path, good_log: list[bytes]) -> Iterator["Store"]:
     """A log database with `good_log` as unit U1."""
+    from host.tests.support.helpers import new_log, stored
+
     with new_log(tmp_path / "good.sqlite") as store:
         store.append("U1", stored(good_log))
         yield store
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
+def postgres() -> Iterator["Server"]:
     """A PostgreSQL server, which all tests of this process share."""
+    from host.tests.support.postgres import Server, make_template
+
     with Server() as server:
         make_template(server)
         yield server
 
 
 @pytest.fixture
-def database(postgres: Server) -> Iterator[Database]:
+def database(postgres: "Server") -> Iterator["Database"]:
     """A new, empty log in PostgreSQL."""
-    with postgres_log(postgres) as made:
+    from host.tests.support.postgres import new_log
+
+    with new_log(postgres) as made:
         yield made
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def log_place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def log_place(request: pytest.FixtureRequest, tmp_path: Path) -> "Place":
     """Where a new log can be: a file, and then an empty log in PostgreSQL."""
     if request.param == "sqlite":
         return tmp_path / "log.sqlite"
@@ -87,8 +104,10 @@ def log_place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-def shoe() -> Iterator[SimulatedShoe]:
+def shoe() -> Iterator["SimulatedShoe"]:
     """A simulated shoe with power and without cards."""
+    from sabot.sim.process import SimulatedShoe
+
     with SimulatedShoe("SIM-TEST") as simulated:
         simulated.power_on()
         yield simulated

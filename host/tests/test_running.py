@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_group
 
 from host.tests.support.commands import dealt_shoes, run
 from host.tests.support.pages import DOCS
-from sabot.cli import app
+from sabot.cli.commands import imported
 from sabot.log.store import open_store
 
 _UNITS = sorted([*(DOCS / "systemd").glob("*.service"), *(DOCS / "systemd").glob("*.timer")])
@@ -74,7 +73,7 @@ def test_a_service_starts_a_command_that_there_is(unit: Path) -> None:
 
 
 def _options(name: str) -> set[str]:
-    return {option for each in get_group(app()).commands[name].params for option in each.opts}
+    return {option for each in imported(name).params for option in each.opts}
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import protocol.tests.without_clocks  # noqa: F401
 from protocol.tests.helpers import same, value_of, vectors
 from sabot.link import wire
 from sabot_protocol import cbor, events, frame, messages

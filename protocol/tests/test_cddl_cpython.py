@@ -107,8 +107,17 @@ def test_bad_golden_vectors_are_not_valid(rule: str, document: str) -> None:
     bad = [(case["why"], bytes.fromhex(case["hex"])) for case in vectors(document)["bad"]]
     tried = [(why, data) for why, data in bad if _can_judge(data)]
     assert len(tried) > len(bad) * 0.8
-    taken = [(why, data.hex()) for why, data in tried if _valid(rule, data)]
+    taken = [(why, data.hex()) for why, data in tried if _valid(_only_rule(rule, data), data)]
     assert not taken
+
+
+def _only_rule(choice: str, data: bytes) -> str:
+    """Return the one rule of `choice` that begins with the number in `data`, or `choice` if none
+    does. To try them all takes a hundred times as long."""
+    value = cbor2.loads(data)
+    number = value[0] if isinstance(value, list) and value else None
+    rules = _EVENT_RULES if choice == "event" else _MESSAGE_RULES
+    return rules.get(number, choice) if type(number) is int else choice
 
 
 def _can_judge(data: bytes) -> bool:

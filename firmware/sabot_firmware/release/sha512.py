@@ -5,7 +5,6 @@ It is slow, 40 ms a block on a Pico, and makes garbage: words of 64 bits are hea
 
 from binascii import unhexlify
 
-DIGEST_SIZE = 64
 _BLOCK = 128
 _LENGTH_SIZE = 16
 _ROUNDS = 80

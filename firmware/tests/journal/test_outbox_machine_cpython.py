@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+import protocol.tests.without_clocks  # noqa: F401
 from firmware.tests.fakes.fake_flash import AFTER, BEFORE, TORN, PowerCut
 from firmware.tests.support.ledger import Ledger
 from sabot_firmware.journal.outbox import Outbox

@@ -1,6 +1,5 @@
 """`make bench`: measures, prints a table, and writes build/bench.json."""
 
-import json
 import os
 import platform
 import subprocess
@@ -13,13 +12,12 @@ from pathlib import Path
 import cbor2
 import numpy as np
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 import sabot_hil
 from sabot.errors import ImageUnusable
-from sabot.games.catalogue import document
-from sabot.games.odds import odds
+from sabot.games.baccarat.catalogue import document
+from sabot.games.baccarat.odds import odds
 from sabot.link import wire
 from sabot.link.client import Client
 from sabot.link.messages import StatusCommand
@@ -51,7 +49,7 @@ from sabot_hil.benchmarks.servicing import on_emulator, on_simulator
 from sabot_hil.benchmarks.signature import verification_us
 from sabot_hil.benchmarks.targets import rounds_per_min
 from sabot_hil.benchmarks.verifying import measure_verifying as verify_long_log
-from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.kit.runner import output, progress, run, write_figures
 from sabot_hil.targets import TargetChoice
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
@@ -333,9 +331,9 @@ def size_figures() -> list[Benchmark]:
     return [Benchmark("compiled firmware, a Pico's", total, "bytes", "aim: 60,000")]
 
 
-@private_runtime()
 def main() -> None:
-    console = Console()
+    """Measure everything, print a table, and write build/bench.json."""
+    console = output()
     parts: Sequence[Callable[[], list[Benchmark]]] = (
         codec_figures, reader_figures, generator, frame_figures, shoe_figures, heap_high_water,
         journal, database, verifier, listings,
@@ -343,8 +341,10 @@ def main() -> None:
         following, noting, screens, searches, storing, centre_load, targets,
     )  # fmt: skip
     figures: list[Benchmark] = []
-    for part in track(parts, "measuring", console=console, transient=True):
-        figures += part()
+    with progress("parts measured", len(parts)) as advance:
+        for part in parts:
+            figures += part()
+            advance()
     table = Table(title=f"{platform.machine()}, Python {platform.python_version()}")
     table.add_column("what")
     table.add_column("measured", justify="right")
@@ -354,10 +354,8 @@ def main() -> None:
         shown = _figure_text(figure.value)
         table.add_row(figure.name, shown, figure.unit, figure.against)
     console.print(table)
-    out = _ROOT / "build" / "bench.json"
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps([vars(figure) for figure in figures], indent=1) + "\n")
-    console.print(f"Written to {out.relative_to(_ROOT)}.")
+    out = write_figures("bench.json", [vars(figure) for figure in figures])
+    console.print(f"Written to {out.relative_to(out.parents[1])}.")
 
 
 def _figure_text(value: float) -> str:
@@ -423,4 +421,4 @@ def _per_second(work: Callable[[], object], items: Sequence[object]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

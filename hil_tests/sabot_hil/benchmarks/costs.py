@@ -18,6 +18,7 @@ from sabot.release.short_names import short_names
 from sabot.sim.waveform import pass_samples
 from sabot_hil.kit import releases
 from sabot_hil.kit.dealer import load_cards
+from sabot_hil.kit.runner import run
 from sabot_hil.kit.witness import Witness
 from sabot_hil.targets.emulator import EmulatorTarget, firmware_files
 from sabot_protocol import cards, messages
@@ -140,9 +141,10 @@ def _receive(client: Client) -> None:
 
 
 def main() -> None:
+    """Print how long each piece of the shoe's work takes on the emulated Pico."""
     for label, us in sorted(measure().items()):
         print(f"{us:8,} us  {label}")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

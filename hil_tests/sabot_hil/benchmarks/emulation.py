@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sabot_hil.capabilities import Target
 from sabot_hil.kit import dealer
+from sabot_hil.kit.runner import run
 from sabot_hil.targets import TargetChoice, make_target
 
 IDLE_MS = 2000.0
@@ -44,7 +45,13 @@ CHOICES = {
     "emulator, wired": TargetChoice("emulator", bench="emulator"),
 }
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Print how fast the emulated Pico is, alone and wired to a bench board."""
     for name, choice in CHOICES.items():
         for what, pace in measured(choice).items():
             print(f"{name}: {what}: {pace:.2f} emulated s/s")
+
+
+if __name__ == "__main__":
+    run(main)

@@ -5,7 +5,6 @@ unit, dealt by the firmware's code; that log takes two minutes to make. `--db` a
 log that is there already.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -15,16 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from sabot.errors import FINDINGS
 from sabot.keys import chain_keys
 from sabot.log.store import open_store
 from sabot_hil.benchmarks.verifying import deal_long_log
+from sabot_hil.kit.runner import BUILD, output, plain_table, run
 
 EVENTS = 200_000
-_BUILD = Path(__file__).resolve().parents[3] / "build"
 _UNIT = "U1"
 COMMANDS = (
     "rounds",
@@ -56,8 +52,8 @@ class Listed:
 
 def measure_listing(events: int = EVENTS) -> Iterator[Listed]:
     """Make a log of one unit in build/, measure the commands over it, and delete it."""
-    _BUILD.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
+    BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         db, keys = Path(folder) / "log.sqlite", Path(folder) / "sabot.keys"
         made = deal_long_log(db, [_UNIT], events, kept := chain_keys.Keys())
         for chain in kept.chains(_UNIT):
@@ -100,19 +96,16 @@ def measured(command: str, db: Path, keys: Path, events: int) -> Listed:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=EVENTS)
-    parser.add_argument("--db", type=Path)
-    parser.add_argument("--keys", type=Path, default=chain_keys.DEFAULT)
-    given = parser.parse_args()
-    if given.db is None:
-        figures = measure_listing(given.events)
+def main(events: int = EVENTS, db: Path | None = None, keys: Path = chain_keys.DEFAULT) -> None:
+    """Measure how fast the commands go through a long log, and print a table."""
+    if db is None:
+        figures = measure_listing(events)
     else:
-        with open_store(given.db) as store:
+        with open_store(db) as store:
             events = store.count()
-        figures = (measured(each, given.db, given.keys, events) for each in COMMANDS)
-    table = Table("command", "events", "first line s", "all s", "processor s", "MB", "events/s")
+        figures = (measured(each, db, keys, events) for each in COMMANDS)
+    numbers = ("events", "first line s", "all s", "processor s", "MB", "events/s")
+    table = plain_table(None, ["command"], numbers)
     for each in figures:
         table.add_row(
             each.command,
@@ -123,8 +116,8 @@ def main() -> None:
             f"{each.memory_bytes / 1e6:.0f}",
             f"{each.per_s:,.0f}",
         )
-    Console().print(table)
+    output().print(table)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sabot.sim.waveform import pass_samples
 from sabot_hil.kit.dealer import load_cards
+from sabot_hil.kit.runner import run
 from sabot_hil.kit.witness import Witness
 from sabot_hil.targets.emulator import EmulatorTarget
 from sabot_protocol import cards
@@ -77,6 +78,7 @@ def _report(target: EmulatorTarget, what: str, work: Callable[[], object]) -> It
 
 
 def main() -> None:
+    """Print where the emulated processor waits for flash."""
     with tempfile.TemporaryDirectory() as folder:
         target = EmulatorTarget("MISSES-1", Path(folder), Witness())
         try:
@@ -95,4 +97,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -17,11 +17,11 @@ from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import open_store
+from sabot_hil.kit.runner import BUILD
 from sabot_protocol import games
 from sabot_protocol.chain import EPOCH_RECORDS, chain_id
 from sabot_protocol.events import MAC_SIZE
 
-_BUILD = Path(__file__).resolve().parents[3] / "build"
 _RECORDS = 1_000_000
 _DECKS = 20  # different shuffles, dealt in turn; a restart after each time through all
 _UNITS_AT_ONCE = 2
@@ -46,8 +46,8 @@ class Verified:
 
 def measure_verifying(records: int = _RECORDS) -> Verified:
     """Make a log of `records` records in build/, verify it, and delete it."""
-    _BUILD.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
+    BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         one, two = Path(folder) / "one.sqlite", Path(folder) / "two.sqlite"
         keys = Keys()
         made = deal_long_log(one, ["U1"], records, keys)

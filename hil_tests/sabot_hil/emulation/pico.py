@@ -139,11 +139,6 @@ class EmulatedPico(BarePico):
         on (0: the next one), after `share` of it (0 to 1)."""
         self._cut = (self.journal.operations + operation, share)
 
-    @property
-    def cut_planned(self) -> bool:
-        """Whether `cut_power_in` still waits for its operation."""
-        return self._cut is not None
-
     def play(self, samples: bytes) -> int:
         """Let the sensor head see these samples from now on, at 20 kHz, two to a byte, the older in
         the lower half: E, A, B, X from the lowest bit. The last sample stays. Returns how many us

@@ -7,22 +7,25 @@ cannot do it, fails every test after the rig broke with the first cause, and wri
 
 import base64
 import random
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from sabot.errors import ImageUnusable
 from sabot_hil.capabilities import Bench, BrokenRig, Clock, Measure, Power, ShoeLink, Target, Unable
 from sabot_hil.kit.private_runtime import private_runtime
-from sabot_hil.kit.witness import Witness
-from sabot_hil.pytest_plugin.reporter import Reporter
 from sabot_hil.report.results import Measurement
 from sabot_hil.targets import NoSuchTarget, TargetChoice, choice_of, handed_in, make_target
 
+if TYPE_CHECKING:  # nothing is imported here that only a test with a target needs
+    from sabot_hil.kit.witness import Witness
+
 _BROKEN = pytest.StashKey[str]()
-_WITNESSES = pytest.StashKey[list[Witness]]()
+_WITNESSES = pytest.StashKey[list["Witness"]]()
 _MEASURED = pytest.StashKey[list[Measurement]]()
 _SUMMARY = pytest.StashKey[dict[str, str]]()
 _CHOICE = pytest.StashKey[TargetChoice]()
@@ -58,8 +61,17 @@ def pytest_configure(config: pytest.Config) -> None:
     stack.enter_context(private_runtime())
     config.add_cleanup(stack.close)
     if config.option.report is not None and not hasattr(config, "workerinput"):
+        from sabot_hil.pytest_plugin.reporter import Reporter
+
         reporter = Reporter(config, lambda: handed_in_to(config))
         config.pluginmanager.register(reporter, "sabot report")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    # Its summary imports all of Hypothesis, 0.7 s, even if no test has used it.
+    manager = session.config.pluginmanager
+    if "hypothesis" not in sys.modules and manager.hasplugin("hypothesispytest"):
+        manager.unregister(name="hypothesispytest")
 
 
 def handed_in_to(config: pytest.Config) -> dict[str, str]:
@@ -94,6 +106,8 @@ def more_targets(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[Callable[[str], Target]]:
     """A function that makes targets by unit id, powered on; all are closed at the end."""
+    from sabot_hil.kit.witness import Witness
+
     made: list[Target] = []
 
     def make(unit: str) -> Target:
@@ -240,7 +254,7 @@ def why_broken(config: pytest.Config) -> str | None:
     return config.stash.get(_BROKEN, None)
 
 
-def _other_firmware(config: pytest.Config, witnesses: list[Witness]) -> str:
+def _other_firmware(config: pytest.Config, witnesses: "list[Witness]") -> str:
     """Return why the test has not judged the firmware that was handed in, or leaves another one on
     a real shoe, in one line; empty if neither is so."""
     expected = config.stash.get(_HANDED_IN, {}).get("Firmware", "")

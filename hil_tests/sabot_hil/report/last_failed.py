@@ -36,7 +36,7 @@ def note(run: str, passed: Iterable[str], failed_now: Iterable[str]) -> None:
 def _all() -> dict[str, list[str]]:
     try:
         content = json.loads(state_file().read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(content, dict):
         return {}

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sabot.reports.html import as_text, page
+from sabot.html import as_text, page
 from sabot_hil.report.results import Measurement, Result, SuiteRun
 
 FILE = "report.html"

@@ -137,7 +137,7 @@ def read_results(folder: Path) -> SuiteRun:
             f"{path}: cannot be read ({error.strerror}); name the folder that `sabot hil --report` "
             "wrote"
         ) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ReportUnusable(
             f"{path}: damaged, or not a report; run `sabot hil --report` again"
         ) from None

@@ -8,21 +8,18 @@ and a table of what was read right. Writes build/accuracy.json, and for passes w
 pictures to build/accuracy-NAME.png. Exit code 1 if a target is missed.
 """
 
-import argparse
 import functools
-import json
-import multiprocessing
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, TypeVar
 
 import numpy as np
+import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 import sabot_hil
@@ -32,14 +29,15 @@ from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import FAULTS, faulty_pass
 from sabot.sim.process import environment, interpreter
 from sabot_firmware.cards.health import NOTHING, Health
+from sabot_hil.kit.runner import Seed, check_all, output, plain_table, run, write_figures
 from sabot_protocol import cards, enums
 
-_ROOT = Path(__file__).resolve().parents[3]
+R = TypeVar("R")
+
 _PACKAGES = Path(sabot_hil.__file__).resolve().parent.parent
 _BATCH = 250
 _FAULT = 100  # reader_under_micropython.py adds this to a fault's number
 _KEPT_FAILURES = 2
-_PIPE_WIDTH = 120
 _FAULT_NOISE = "nominal"
 
 _RIGHT_AT_LEAST = {"clean": 1.0, "nominal": 0.9995, "harsh": 0.99}
@@ -174,32 +172,27 @@ def batches(passes: int, faults: int, seed: int) -> Iterator[tuple[What, int, in
                 yield (made, kind), min(_BATCH, total - begin), seed + n
 
 
-def judge_passes(passes: int, faults: int, seed: int, console: Console) -> dict[What, PassTally]:
+def judge_passes(passes: int, faults: int, seed: int) -> dict[What, PassTally]:
     """Run all batches on all cores; return the tallies."""
     tallies = {(made, kind): PassTally() for made in MADE for kind in pulls.KINDS}
-    total = passes * len(NOISE) + faults * len(FAULTS) * len(pulls.KINDS)
-    columns = TextColumn("passes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("passes", total=total)
-        with multiprocessing.Pool() as pool:
-            for what, tally in pool.imap_unordered(run_batch, batches(passes, faults, seed)):
-                tallies[what].add(tally)
-                progress.advance(task, tally.passes)
+    for what, tally in _all_of(run_batch, [*batches(passes, faults, seed)], "batches of passes"):
+        tallies[what].add(tally)
     return tallies
 
 
-def judge_health(count: int, seed: int, console: Console) -> dict[What, int]:
+def judge_health(count: int, seed: int) -> dict[What, int]:
     """Run `false_notices` for every kind of pull with noise, on all cores; return the notices."""
     tasks = [((made, kind), count, seed) for made in ("nominal", "harsh") for kind in pulls.KINDS]
-    columns = TextColumn("sensor health"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        shown = progress.add_task("kinds", total=len(tasks))
-        notices = {}
-        with multiprocessing.Pool() as pool:
-            for what, count in pool.imap_unordered(false_notices, tasks):
-                notices[what] = count
-                progress.advance(shown)
-    return notices
+    return dict(_all_of(false_notices, tasks, "kinds of pulls for sensor health"))
+
+
+def _all_of(
+    work: Callable[[tuple[What, int, int]], R], tasks: Sequence[tuple[What, int, int]], what: str
+) -> Iterator[R]:
+    for done in check_all(work, tasks, what):
+        if done.result is None:
+            raise RuntimeError(done.failure)
+        yield done.result
 
 
 def missed(tallies: dict[What, PassTally]) -> list[str]:
@@ -219,12 +212,8 @@ def missed(tallies: dict[What, PassTally]) -> list[str]:
 
 def shares(tallies: dict[What, PassTally], title: str) -> Table:
     """Return the shares that were read right: a row for each of `MADE`, a column for each kind."""
-    table = Table(title=title, box=None, padding=(0, 1, 0, 0))
-    table.add_column("made")
-    table.add_column("each", justify="right")
-    for kind in pulls.KINDS:
-        table.add_column(kind.replace("_", " "), justify="right")
-    table.add_column("wrong cards", justify="right")
+    kinds = (kind.replace("_", " ") for kind in pulls.KINDS)
+    table = plain_table(title, ["made"], ["each", *kinds, "wrong cards"])
     for made in MADE:
         row = [tallies[made, kind] for kind in pulls.KINDS]
         right = "right" if made in NOISE else made
@@ -236,12 +225,9 @@ def shares(tallies: dict[What, PassTally], title: str) -> Table:
 
 def matrix(tallies: dict[str, PassTally], title: str) -> Table:
     """Return the confusion matrix: a row for each of `MADE`, a column for each outcome."""
-    table = Table(title=title, box=None, padding=(0, 1, 0, 0))
-    table.add_column("made")
-    table.add_column("passes", justify="right")
-    for name in ("right card", "wrong card", *FAULTS, "several or none"):
-        table.add_column(name.replace("_", "\n").replace(" ", "\n"), justify="right")
-    table.add_column("right", justify="right")
+    outcomes = ("right card", "wrong card", *FAULTS, "several or none")
+    stacked = (name.replace("_", "\n").replace(" ", "\n") for name in outcomes)
+    table = plain_table(title, ["made"], ["passes", *stacked, "right"])
     for made, tally in tallies.items():
         rest = tally.outcomes.copy()
         cells = [rest.pop("right", 0), tally.wrong_cards, *(rest.pop(name, 0) for name in FAULTS)]
@@ -253,25 +239,25 @@ def matrix(tallies: dict[str, PassTally], title: str) -> Table:
     return table
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.accuracy")
-    parser.add_argument("--passes", type=int, default=100_000, help="passes per noise level")
-    parser.add_argument("--faults", type=int, default=10_000, help="passes per fault and kind")
-    parser.add_argument("--health", type=int, default=10_000, help="cards for sensor health")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-    tallies = judge_passes(options.passes, options.faults, options.seed, console)
+def main(
+    passes: Annotated[int, typer.Option(help="Passes of each noise level.")] = 100_000,
+    faults: Annotated[int, typer.Option(help="Passes of each fault and kind.")] = 10_000,
+    health: Annotated[int, typer.Option(help="Cards of each kind for sensor health.")] = 10_000,
+    seed: Seed = 1,
+) -> bool:
+    """Test the reader with generated passes against its targets; return whether it meets them."""
+    console = output()
+    tallies = judge_passes(passes, faults, seed)
     for kind in pulls.KINDS:
         of_kind = {made: tallies[made, kind] for made in MADE}
         console.print(matrix(of_kind, f"{kind}: passes, and what they were read as"))
         console.print()
-    console.print(shares(tallies, f"seed {options.seed}: shares read right"))
-    _write_outcomes(tallies, options.seed, console)
+    console.print(shares(tallies, f"seed {seed}: shares read right"))
+    _write_outcomes(tallies, seed, console)
     lines = missed(tallies)
-    notices = judge_health(options.health, options.seed, console)
+    notices = judge_health(health, seed)
     console.print(
-        f"Clean sensors, {options.health:,} cards of each kind at nominal and harsh noise: "
+        f"Clean sensors, {health:,} cards of each kind at nominal and harsh noise: "
         f"{sum(notices.values())} false notices"
     )
     for (made, kind), count in notices.items():
@@ -280,24 +266,21 @@ def main() -> int:
     for line in lines:
         console.print(line)
     console.print("Targets missed." if lines else "All targets met.")
-    return 1 if lines else 0
+    return not lines
 
 
 def _write_outcomes(tallies: dict[What, PassTally], seed: int, console: Console) -> None:
-    out = _ROOT / "build"
-    out.mkdir(exist_ok=True)
     figures = {
         made: {kind: dict(tallies[made, kind].outcomes) for kind in pulls.KINDS} for made in MADE
     }
-    report = {"seed": seed, "outcomes": figures}
-    (out / "accuracy.json").write_text(json.dumps(report, indent=1) + "\n")
+    folder = write_figures("accuracy.json", {"seed": seed, "outcomes": figures}).parent
     for made in MADE:
         failures = [each for kind in pulls.KINDS for each in tallies[made, kind].failures]
         if failures:
-            picture = out / f"accuracy-{made}.png"
+            picture = folder / f"accuracy-{made}.png"
             picture.write_bytes(png(failures))
-            console.print(f"Pictures of wrong outcomes: {picture.relative_to(_ROOT)}")
+            console.print(f"Pictures of wrong outcomes: {picture.relative_to(folder.parent)}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sabot.link import wire
 from sabot.link.events import Event
 from sabot.sim.channel import Outputs
-from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation
+from sabot_hil.kit.flash_image import SECTOR, ChipImage
 from sabot_hil.kit.journal_image import KEY_SECTORS, Entry, Place, entries_in
 from sabot_hil.sweeps.recorded_run import RecordedRun, RunStep
 
@@ -179,11 +179,6 @@ def last_byte_of(image: ChipImage, entry: Entry) -> int:
     sector, at = entry.place
     ring = image.sectors - KEY_SECTORS
     return (KEY_SECTORS + sector % ring) * SECTOR + at + 2 + len(entry.payload) + 4 - 1
-
-
-def is_of_keys(operation: FlashOperation) -> bool:
-    """Whether an operation is on the keyring."""
-    return operation.address < KEY_SECTORS * SECTOR
 
 
 def content_of(event: Event) -> EventContent:

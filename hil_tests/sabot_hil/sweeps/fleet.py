@@ -11,12 +11,10 @@ compared with every shoe's journal and with what was dealt.
 Prints what was done; exit code 1 after a failure.
 """
 
-import argparse
 import json
 import random
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -24,14 +22,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from sabot.keys import signing
 from sabot.release import build as releases
 from sabot_hil.capabilities import session_with
 from sabot_hil.kit.dealer import BenchDealer, shuffled_shoe
 from sabot_hil.kit.private_runtime import private_runtime
 from sabot_hil.kit.releases import changed
+from sabot_hil.kit.runner import Seed, output, run
 from sabot_hil.kit.versions.old_host import PASSPHRASE
 from sabot_hil.kit.waiting import wait_until
 from sabot_hil.kit.witness import Witness
@@ -214,27 +211,22 @@ def _check(table: _Table, db: Path) -> int:
 
 
 @private_runtime()
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--shoes", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1, help="seed of the cards")
-    options = parser.parse_args(arguments)
-    console = Console()
+def main(shoes: int = 50, seed: Seed = 1) -> bool:
+    """Update a fleet of shoes of two versions, and print how it went."""
+    console = output()
     with tempfile.TemporaryDirectory(prefix="sabot-fleet-") as name, all_versions() as versions:
         try:
-            done = update_fleet(versions, Path(name), options.shoes, options.seed)
+            done = update_fleet(versions, Path(name), shoes, seed)
         except AssertionError as error:
             console.print(f"failed: {error}", markup=False)
-            return 1
+            return False
     of_each = ", ".join(f"{count} of {name}" for name, count in done.shoes.items() if count)
     console.print(
         f"{of_each}: all updated to {NEXT} in {done.update_s:.0f} s; {done.rounds} rounds and "
-        f"{done.events} events, none lost, none doubled, every audit chain unbroken. "
-        f"Seed {options.seed}."
+        f"{done.events} events, none lost, none doubled, every audit chain unbroken. Seed {seed}."
     )
-    return 0
+    return True
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -8,7 +8,6 @@ chain. host/tests/support/killed_logger.py kills only the library, much faster, 
 steps.
 """
 
-import argparse
 import random
 import signal
 import subprocess
@@ -16,11 +15,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import track
 
 from sabot.link.client import Client
 from sabot.link.ports import Port
@@ -29,7 +25,7 @@ from sabot_hil.capabilities import Target
 from sabot_hil.kit import dealer
 from sabot_hil.kit.dealer import Hand
 from sabot_hil.kit.logbook import check_log
-from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.kit.runner import Seed, output, progress, run
 from sabot_hil.kit.waiting import wait_until_still
 from sabot_hil.targets import choice_of, make_target
 
@@ -114,11 +110,12 @@ def kill_many(
     target: Target,
     folder: Path,
     *,
-    kills: Iterable[object],
+    kills: int,
     seed: int,
+    progress: Callable[[], None] = lambda: None,
 ) -> tuple[int, int]:
-    """Kill a host of `target` for each of `kills`, then check the log. Return how many rounds and
-    events there were.
+    """Kill `kills` hosts of `target`, then check the log. Return how many rounds and events there
+    were. `progress` is called after each kill.
 
     The database is in `folder`, and so is the target's own folder.
     """
@@ -128,7 +125,7 @@ def kill_many(
     last, hands_then = 0, 0
     hosts = [KilledHost(target, db) for _ in range(_WAITING)]
     try:
-        for _ in kills:
+        for _ in range(kills):
             hosts.append(KilledHost(target, db))
             hosts[0].log()
             for _ in range(rng.randrange(3)):
@@ -137,6 +134,7 @@ def kill_many(
             time.sleep(rng.uniform(0, _LONGEST_LIFE_S))
             hosts.pop(0).kill()
             assert dealing.failure is None, dealing.failure
+            progress()
             if (stored := _last_number(db, target.shoe.unit)) > last:
                 last, hands_then = stored, len(dealing.hands)
         hosts[0].log()
@@ -169,32 +167,22 @@ def _wait_for_all(target: Target, db: Path) -> int:
     return last
 
 
-@private_runtime()
-def main() -> int:
-    """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.kills")
-    parser.add_argument("--kills", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--target", default="sim")
-    options = parser.parse_args()
-    console = Console()
+def main(kills: int = 500, seed: Seed = 1, target: str = "sim") -> None:
+    """Kill the host many times while cards are dealt, and print that nothing is lost or doubled."""
     begin_s = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, progress("hosts killed", kills) as advance:
         folder = Path(name)
-        target = make_target(choice_of(options.target), "KILLS", folder / "flash")
+        shoe = make_target(choice_of(target), "KILLS", folder / "flash")
         try:
-            target.power.on()
-            kills = track(range(options.kills), "killing hosts", console=console)
-            rounds, events = kill_many(target, folder, kills=kills, seed=options.seed)
+            shoe.power.on()
+            rounds, events = kill_many(shoe, folder, kills=kills, seed=seed, progress=advance)
         finally:
-            target.close()
-    console.print(
-        f"{options.kills} kills in {time.monotonic() - begin_s:.0f} s: {rounds} rounds and "
-        f"{events} events, none lost, none doubled, the audit chain unbroken. "
-        f"Seed {options.seed}."
+            shoe.close()
+    output().print(
+        f"{kills} kills in {time.monotonic() - begin_s:.0f} s: {rounds} rounds and "
+        f"{events} events, none lost, none doubled, the audit chain unbroken. Seed {seed}."
     )
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

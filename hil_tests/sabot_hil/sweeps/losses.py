@@ -15,23 +15,17 @@ The faults and their order are the same for the same seed; when exactly they mee
 way is not.
 """
 
-import argparse
 import random
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-
-from rich.console import Console
-from rich.progress import Progress
 
 from sabot_hil.kit.centre.postgres import server_folder
 from sabot_hil.kit.centre.programs import Programs, SabotPrograms
-from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.kit.runner import BUILD, Seed, output, progress, run
 from sabot_hil.sweeps.losing import judging
 from sabot_hil.sweeps.losing.centre_faults import CENTRE_FAULTS
 from sabot_hil.sweeps.losing.site_faults import SITE_FAULTS
@@ -39,7 +33,6 @@ from sabot_hil.sweeps.losing.traffic import calm
 from sabot_hil.sweeps.losing.world import World
 
 SITES = 3
-_KEPT = Path(__file__).resolve().parents[3] / "build"
 _CENTRE_SHARE = 0.25  # of the faults
 _CALM_SHARE = 0.15  # of those of a site, after which it is left alone for a while
 _NEED_HARDSHIP = frozenset(
@@ -152,7 +145,7 @@ def judge(
             world.start()
             outcome = run_losses(world, planned, progress=progress)
             if outcome.found:
-                judging.keep_outputs(world, _KEPT / f"losses-{seed}")
+                judging.keep_outputs(world, BUILD / f"losses-{seed}")
             return outcome
         finally:
             world.close()
@@ -182,23 +175,13 @@ def _mixed(rng: random.Random, names: Sequence[str], count: int) -> Sequence[str
     return chosen
 
 
-@private_runtime()
-def main() -> int:
-    """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.losses")
-    parser.add_argument("--faults", type=int, default=600)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sites", type=int, default=SITES)
-    options = parser.parse_args()
-    console = Console()
-    console.print(f"Seed {options.seed}.")
+def main(faults: int = 600, seed: Seed = 1, sites: int = SITES) -> bool:
+    """Let faults happen to sites and their centre, and print what was lost, doubled or untrue."""
+    console = output()
+    console.print(f"Seed {seed}.")
     begin_s = time.monotonic()
-    with Progress(console=console) as shown:
-        task = shown.add_task("faults", total=options.faults)
-        outcome = judge(
-            SabotPrograms(), options.faults, options.seed, sites=options.sites,
-            progress=lambda: shown.advance(task),
-        )  # fmt: skip
+    with progress("faults", faults) as advance:
+        outcome = judge(SabotPrograms(), faults, seed, sites=sites, progress=advance)
     for name in (*CENTRE_FAULTS, *SITE_FAULTS):
         missed = outcome.missed[name]
         more = f", and {missed} that met nothing" if missed else ""
@@ -212,10 +195,10 @@ def main() -> int:
         f"{outcome.records} records, {outcome.receipts} receipts at the sites; the centre set back "
         f"for {outcome.set_back_units} units; {outcome.restarted} forwarders started again that "
         f"sent nothing for seconds; caught up {outcome.recovered_s:.0f} s after the last "
-        f"fault. {result}. Seed {options.seed}."
+        f"fault. {result}. Seed {seed}."
     )
-    return 1 if outcome.found else 0
+    return not outcome.found
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

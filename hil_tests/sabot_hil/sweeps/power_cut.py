@@ -14,29 +14,26 @@ Prints what was done and each failure; exit code 1 if there is one. The run is k
 build/powercut, so that a failure can be repeated: --again --run new --only N.
 """
 
-import argparse
 import functools
 import random
-import signal
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+import typer
 from rich.table import Table
 
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.flash_image import SECTOR, ChipImage
 from sabot_hil.kit.journal_image import KEY_SECTORS, SLOT, entries_in
-from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.kit.runner import BUILD, Checked, Seed, check_all, output, plain_table, run
 from sabot_hil.sweeps.aged_journal import RING, aged_image
 from sabot_hil.sweeps.cut_checker import Checker, middles
 from sabot_hil.sweeps.cut_plan import DONE, CutPlan, JournalCut
@@ -51,9 +48,7 @@ AGAIN_EVERY = 50
 
 _SECTORS_LEFT = 3  # in the ring, before its first sector is used again
 _SLOTS_LEFT = 13
-_PIPE_WIDTH = 120
-_LINES = 20  # lines that show the progress if there is no terminal for a bar
-_KEPT = Path(__file__).resolve().parents[3] / "build" / "powercut"
+_KEPT = BUILD / "powercut"
 
 
 def cuts_of(run: RecordedRun, plan: CutPlan, *, thorough: bool) -> Iterator[JournalCut]:
@@ -85,12 +80,12 @@ class CutTally:
     boots: int = 0
     failures: list[tuple[JournalCut, str]] = field(default_factory=list)
 
-    def add(self, cut: JournalCut, kind: str, boots: int, failure: str) -> None:
-        """Count a cut; `failure` is empty if there was none."""
-        self.cuts[kind, cut.how] += 1
-        self.boots += boots
-        if failure:
-            self.failures.append((cut, failure))
+    def add(self, kind: str, done: Checked[JournalCut, int]) -> None:
+        """Count the cut of an operation of this kind; its result is how often the shoe started."""
+        self.cuts[kind, done.case.how] += 1
+        self.boots += done.result or 0
+        if done.failure:
+            self.failures.append((done.case, done.failure))
 
 
 @functools.cache
@@ -98,47 +93,20 @@ def _checker(run: Path, folder: Path) -> Checker:
     return Checker(RecordedRun.load(run), folder)
 
 
-def _check_in_worker(run: Path, folder: Path, cut: JournalCut) -> tuple[JournalCut, int, str]:
+def _boots_after(run: Path, folder: Path, cut: JournalCut) -> int:
+    """Check a cut, and return how often the firmware was started for it."""
     checker = _checker(run, folder)
     before = checker.boots
-    failure = ""
-    try:
-        checker.check(cut)
-    except Exception as error:  # any failure: the other cuts are still checked
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        failure = f"{type(error).__name__}: {error} ({Path(at.filename).name}:{at.lineno})"
-    return cut, checker.boots - before, failure
+    checker.check(cut)
+    return checker.boots - before
 
 
-def _begin_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the process with the progress
-
-
-def sweep_cuts(
-    run: Path,
-    cuts: Sequence[JournalCut],
-    kind_of: Callable[[JournalCut], str],
-    progress: Callable[[CutTally], None],
-) -> CutTally:
-    """Check the cuts of the run that is kept in `run`, on all cores. `progress` is called after
-    each.
-
-    On Ctrl-C the running checks finish, and no files or processes stay.
-    """
+def sweep_cuts(kept: Path, run: RecordedRun, cuts: Sequence[JournalCut]) -> CutTally:
+    """Check the cuts of a run, which is also in the folder `kept`, on all cores."""
     tally = CutTally()
     with tempfile.TemporaryDirectory(prefix="sabot-powercut-") as name:
-        folder = Path(name)
-        with ProcessPoolExecutor(initializer=_begin_worker) as pool:
-            try:
-                for done in as_completed(
-                    [pool.submit(_check_in_worker, run, folder, cut) for cut in cuts]
-                ):
-                    cut, boots, failure = done.result()
-                    tally.add(cut, kind_of(cut), boots, failure)
-                    progress(tally)
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+        for done in check_all(partial(_boots_after, kept, Path(name)), cuts, "cuts"):
+            tally.add(run.operations[done.case.operation].kind, done)
     return tally
 
 
@@ -157,13 +125,11 @@ def _spread(cuts: Sequence[JournalCut], count: int) -> list[JournalCut]:
 
 def summary_of(tally: CutTally, run: RecordedRun, title: str) -> Table:
     """Return a table of what was done, for people."""
-    table = Table(title=title, box=None, padding=(0, 1, 0, 0))
-    for name in ("operation", "in the run", "cut", "cuts"):
-        table.add_column(name, justify="right" if name in ("in the run", "cuts") else "left")
+    table = plain_table(title, ["operation", "cut"], ["in the run", "cuts"])
     kinds: Counter[str] = Counter(operation.kind for operation in run.operations)
     for kind, how in sorted(tally.cuts):
         way = "right after it" if how == DONE else how
-        table.add_row(kind, f"{kinds[kind]:,}", way, f"{tally.cuts[kind, how]:,}")
+        table.add_row(kind, way, f"{kinds[kind]:,}", f"{tally.cuts[kind, how]:,}")
     return table
 
 
@@ -195,69 +161,45 @@ def record_old(seed: int) -> RecordedRun:
 RUNS: dict[str, Callable[[int], RecordedRun]] = {"new": record_new, "old": record_old}
 
 
-@private_runtime()
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.power_cut")
-    parser.add_argument("--run", choices=RUNS, help="a new unit, or an old one; both otherwise")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--thorough", action="store_true", help="each operation in every way")
-    parser.add_argument("--again", action="store_true", help="use the kept runs, record no new one")
-    parser.add_argument("--only", type=int, help="this operation only, in every way")
-    parser.add_argument("--every", type=int, default=1, help="only every N-th cut")
-    options = parser.parse_args()
-    console = Console(stderr=True)
-    failed = False
-    try:
-        for name in [options.run] if options.run else RUNS:
-            failed |= _sweep_run(console, name, options)
-    except KeyboardInterrupt:
-        console.print("stopped before the end")
-        return 130
-    return 1 if failed else 0
-
-
-def _sweep_run(console: Console, name: str, options: argparse.Namespace) -> bool:
-    """Record a run, or load the kept one, and check its cuts. Return whether any failed."""
-    began_s = time.monotonic()
-    kept = _KEPT / name
-    if not options.again:
-        console.print(f"seed {options.seed}, {name} unit: dealing")
-        RUNS[name](options.seed).save(kept)
-    run = RecordedRun.load(kept)
-    every_way = options.thorough or options.only is not None
-    cuts = list(cuts_of(run, CutPlan(run), thorough=every_way))
-    if options.only is not None:
-        cuts = [cut for cut in cuts if cut.operation == options.only]
-    cuts = cuts[:: options.every]
-    tally = _with_progress(console, kept, run, cuts)
-    _report(tally, name, run, cuts, (time.monotonic() - began_s) / 60)
-    return bool(tally.failures)
-
-
-def _with_progress(
-    console: Console, kept: Path, run: RecordedRun, cuts: Sequence[JournalCut]
-) -> CutTally:
-    columns = (
-        TextColumn("cuts"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        TextColumn("{task.fields[failures]} failures"),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("cuts", total=len(cuts), failures=0)
-        step = max(1, len(cuts) // _LINES)
-
-        def show(tally: CutTally) -> None:
-            count = tally.cuts.total()
-            progress.update(task, completed=count, failures=len(tally.failures))
-            if not console.is_terminal and count % step == 0:
-                console.print(f"{count} of {len(cuts)} cuts, {len(tally.failures)} failures")
-
-        return sweep_cuts(kept, cuts, lambda cut: run.operations[cut.operation].kind, show)
+def main(
+    which: Annotated[
+        Literal["new", "old"] | None,
+        typer.Option("--run", help="A new unit, or an old one; both otherwise."),
+    ] = None,
+    seed: Seed = 1,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Each operation in every way.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Use the kept runs, record no new one.")
+    ] = False,
+    only: Annotated[int | None, typer.Option(help="This operation only, in every way.")] = None,
+    every: Annotated[int, typer.Option(help="Only every N-th cut.")] = 1,
+) -> bool:
+    """Cut the power at every operation on the journal chip during a shoe of cards."""
+    good = True
+    for name in [which] if which else RUNS:
+        began_s = time.monotonic()
+        kept = _KEPT / name
+        if not again:
+            print(f"seed {seed}, {name} unit: dealing", file=sys.stderr)
+            RUNS[name](seed).save(kept)
+        recorded = RecordedRun.load(kept)
+        every_way = thorough or only is not None
+        cuts = list(cuts_of(recorded, CutPlan(recorded), thorough=every_way))
+        if only is not None:
+            cuts = [cut for cut in cuts if cut.operation == only]
+        cuts = cuts[::every]
+        tally = sweep_cuts(kept, recorded, cuts)
+        _report(tally, name, recorded, cuts, (time.monotonic() - began_s) / 60)
+        good &= not tally.failures
+    return good
 
 
 def _report(
     tally: CutTally, name: str, run: RecordedRun, cuts: Sequence[JournalCut], minutes: float
 ) -> None:
-    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    console = output()
     console.print(summary_of(tally, run, f"seed {run.seed}: power cuts, {name} unit"))
     again = sum(cut.again for cut in cuts)
     gone_on = sum(cut.go_on > 0 for cut in cuts)
@@ -279,4 +221,4 @@ def _report(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -9,7 +9,6 @@ import json
 import tempfile
 import threading
 import time
-import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -394,12 +393,6 @@ def record_run(
             replace(taken, operations=bisect_right(ends, taken.operations)) for taken in host.taken
         ]
         return RecordedRun(seed, first_key, trace.read_bytes(), steps, events, first, base)
-
-
-def board_document(value: object) -> bytes:
-    """Return a document as the board's own flash holds it."""
-    body = cbor2.dumps(value, canonical=True)
-    return body + zlib.crc32(body).to_bytes(4, "big")
 
 
 def _ends(trace: bytes) -> list[int]:

@@ -16,9 +16,7 @@ on the flash as it was right after each operation, and as it was after a power c
 Prints what was done and each failure; exit code 1 if there is one.
 """
 
-import argparse
 import random
-import sys
 import tempfile
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
@@ -26,13 +24,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 from littlefs import LittleFS, UserContext
-from rich.console import Console
 
 import sabot_firmware
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.client import Client
@@ -48,8 +47,9 @@ from sabot_firmware.boards.sim.flash import BOARD_SECTORS, TRACE
 from sabot_hil.kit import releases
 from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.kit.runner import Seed, output, run
 from sabot_hil.kit.secrets_left import epoch_of_chip, found_in, memories_of, secrets_left
-from sabot_hil.sweeps.sweep import sweep
+from sabot_hil.sweeps.flash_cuts import FlashCut, check_cuts, cuts_at, flash_after
 from sabot_protocol.chain import command_key
 
 AGAIN_EVERY = 100
@@ -84,13 +84,12 @@ class SetupStep:
 
 @dataclass(frozen=True, slots=True)
 class SetupCut:
-    """A power cut in the operation `at` of that step, in the way `how` of flash_image.py, or right
-    after it."""
+    """A power cut during a step, by its number."""
 
     step: int
-    at: int
-    how: str = ""
+    flash: FlashCut
     again: bool = False
+    """Whether the board is flashed again afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,23 +234,17 @@ def setup_cuts(recorded: RecordedSetup, every: int = 1) -> Iterator[SetupCut]:
             head = range(first, min(_DOCUMENT_OPERATIONS, len(step.operations)), often)
             tail = range(max(0, len(step.operations) - 1 - first), len(step.operations), often)
             places = sorted({*head, *places, *tail})
-        for at in places:
-            for how in ("", chance.choice(step.operations[at].cuts)):
-                yield SetupCut(at_step, at, how, number % AGAIN_EVERY == 0)
-                number += 1
+        for cut in cuts_at(step.operations, places, chance):
+            yield SetupCut(at_step, cut, number % AGAIN_EVERY == 0)
+            number += 1
 
 
 @private_runtime()  # boards of the same name are checked at the same time
 def check_setup_cut(recorded: RecordedSetup, cut: SetupCut) -> str:
     """Return how the board starts after that cut. Raises AssertionError if that is not allowed."""
     step = recorded.steps[cut.step]
-    image = ChipImage(step.before, sectors=BOARD_SECTORS)
-    image.apply_all(step.operations[: cut.at])
-    if cut.how:
-        rng = np.random.default_rng([recorded.seed, cut.step, cut.at])
-        image.cut(step.operations[cut.at], cut.how, rng)
-    else:
-        image.apply(step.operations[cut.at])
+    rng = np.random.default_rng([recorded.seed, cut.step, cut.flash.at])
+    image = flash_after(step.before, step.operations, cut.flash, rng)
     with tempfile.TemporaryDirectory(prefix="sabot-cut-") as name:
         folder = Path(name)
         image.save(folder / BOARD_FLASH)
@@ -320,22 +313,19 @@ def _files_of(flash_content: bytes) -> dict[str, bytes]:
     return found
 
 
-@private_runtime()
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seed", type=int, default=1, help="seed of the cuts")
-    parser.add_argument("--every", type=int, default=1, help="cut at each N-th operation only")
-    options = parser.parse_args(arguments)
-    console = Console()
+def main(
+    seed: Seed = 1,
+    every: Annotated[int, typer.Option(help="Cut at each N-th operation only.")] = 1,
+) -> bool:
+    """Cut the power at every operation on a board's flash while it is flashed and provisioned."""
+    console = output()
     with tempfile.TemporaryDirectory(prefix="sabot-setup-") as name:
-        recorded = record_setup(options.seed, Path(name))
-    planned = list(setup_cuts(recorded, options.every))
+        recorded = record_setup(seed, Path(name))
+    planned = list(setup_cuts(recorded, every))
     counted = ", ".join(f"{step.name} {len(step.operations)}" for step in recorded.steps)
-    console.print(f"operations on the flash: {counted}; {len(planned)} cuts, seed {options.seed}")
-    failed = sweep(partial(check_setup_cut, recorded), planned, console)
-    return 1 if failed else 0
+    console.print(f"operations on the flash: {counted}; {len(planned)} cuts, seed {seed}")
+    return check_cuts(partial(check_setup_cut, recorded), planned, console)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -11,20 +11,20 @@ last mark and its end. To do so it must brake, and `least_acceleration` says how
 Positions are those of the leading edge, in mm past the entry, as in the card code specification.
 """
 
-import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import numpy.typing as npt
+import typer
 
 from sabot.sim import disturbed, waveform
 from sabot.sim.disturbed import NOISE
 from sabot.sim.waveform import CARD_MM, EXIT_MM, MARK_MM, PITCH_MM, TRAVEL_MM, UV_MM, A, B
+from sabot_hil.kit.runner import Seed, run
 from sabot_hil.sweeps.accuracy import FirmwareReader
 from sabot_protocol import cards
 
@@ -379,17 +379,18 @@ def _draw_circle(axis: "Axes", x: float, y: float, share: float, label: str) -> 
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.two_cards")
-    parser.add_argument("--out", type=Path, default=Path("build/two-cards.png"))
-    parser.add_argument("--passes", type=int, default=_PASSES, help="0: the map only")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    shares = measure(options.passes, options.seed) if options.passes else {}
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_bytes(png(shares))
-    return 0
+def main(
+    out: Path = Path("build/two-cards.png"),
+    passes: Annotated[int, typer.Option(help="Of each offset and speed; 0: the map only.")] = (
+        _PASSES
+    ),
+    seed: Seed = 1,
+) -> None:
+    """Draw when two cards look like one, and what the reader finds."""
+    shares = measure(passes, seed) if passes else {}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(png(shares))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

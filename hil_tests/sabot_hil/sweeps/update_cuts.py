@@ -12,17 +12,16 @@ with its journal and its keys unchanged. One in twenty takes the release again.
 Prints what was done and each failure; exit code 1 if there is one.
 """
 
-import argparse
 import random
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
-from rich.console import Console
+import typer
 
 import sabot_firmware
 from sabot.keys import signing
@@ -30,15 +29,15 @@ from sabot.release.build import Release, load
 from sabot.release.layout import build_of, contents
 from sabot.release.update import Progress, update
 from sabot.sim.process import BOARD_FLASH, JOURNAL
-from sabot_firmware.boards.sim.flash import BOARD_SECTORS, TRACE
+from sabot_firmware.boards.sim.flash import TRACE
 from sabot_hil.capabilities import session_with
 from sabot_hil.kit import releases
-from sabot_hil.kit.flash_image import ChipImage, FlashOperation, read_trace
+from sabot_hil.kit.flash_image import FlashOperation, read_trace
 from sabot_hil.kit.logbook import check_taken
-from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.kit.runner import Seed, output, run
 from sabot_hil.kit.witness import Witness
+from sabot_hil.sweeps.flash_cuts import FlashCut, check_cuts, cuts_at, flash_after
 from sabot_hil.sweeps.matrix.versions_made import HOUSE, RELEASED, TODAY, TOMORROW, all_versions
-from sabot_hil.sweeps.sweep import sweep
 from sabot_hil.targets.sim import SimTarget
 from sabot_protocol.release import Manifest
 
@@ -102,11 +101,11 @@ class RecordedUpdate:
 
 @dataclass(frozen=True, slots=True)
 class UpdateCut:
-    """A power cut in the operation `at`, in the way `how` of flash_image.py, or right after it."""
+    """A power cut during the update."""
 
-    at: int
-    how: str = ""
+    flash: FlashCut
     again: bool = False
+    """Whether the shoe takes the release again afterwards."""
 
 
 def record_update(seed: int, folder: Path, change: Change | None = None) -> RecordedUpdate:
@@ -151,24 +150,19 @@ def record_update(seed: int, folder: Path, change: Change | None = None) -> Reco
 def update_cuts(recorded: RecordedUpdate, every: int = 1) -> Iterator[UpdateCut]:
     """Yield the cuts after and in each `every`-th operation, from a random one on."""
     chance = random.Random(recorded.seed)
-    number = chance.randrange(AGAIN_EVERY)
-    for at in range(chance.randrange(every), len(recorded.operations), every):
-        for how in ("", chance.choice(recorded.operations[at].cuts)):
-            yield UpdateCut(at, how, number % AGAIN_EVERY == 0)
-            number += 1
+    first = chance.randrange(AGAIN_EVERY)
+    places = range(chance.randrange(every), len(recorded.operations), every)
+    for number, cut in enumerate(cuts_at(recorded.operations, places, chance), first):
+        yield UpdateCut(cut, number % AGAIN_EVERY == 0)
 
 
 def check_update_cut(recorded: RecordedUpdate, cut: UpdateCut) -> str:
     """Return the version that the shoe runs after that cut. Raises AssertionError if it does not
     run, or if something has changed that must not."""
-    image = ChipImage(recorded.before, sectors=BOARD_SECTORS)
-    image.apply_all(recorded.operations[: cut.at])
-    if cut.how:
-        rng = np.random.default_rng([recorded.seed, cut.at])
-        image.cut(recorded.operations[cut.at], cut.how, rng)
-    else:
-        image.apply(recorded.operations[cut.at])
-    _, journal, held = [known for known in recorded.journals if known[0] <= cut.at + 1][-1]
+    at = cut.flash.at
+    rng = np.random.default_rng([recorded.seed, at])
+    image = flash_after(recorded.before, recorded.operations, cut.flash, rng)
+    _, journal, held = [known for known in recorded.journals if known[0] <= at + 1][-1]
     with tempfile.TemporaryDirectory(prefix="sabot-cut-") as name:
         folder = Path(name)
         (folder / _KEYS).write_bytes(recorded.keys)
@@ -204,30 +198,27 @@ def _held(target: SimTarget) -> int:
         return client.welcome.last_held
 
 
-@private_runtime()
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seed", type=int, default=1, help="seed of the cuts")
-    parser.add_argument("--every", type=int, default=1, help="cut at each N-th operation only")
-    names = (RELEASED, TODAY, TOMORROW)
-    parser.add_argument("--from", dest="before", choices=names, default=TODAY)
-    parser.add_argument("--to", dest="after", choices=(*names, NEWER), default=NEWER)
-    options = parser.parse_args(arguments)
-    if options.before == options.after or (options.after == NEWER and options.before != TODAY):
-        parser.error("the shoe takes another version; `newer` is for a shoe of today")
-    console = Console()
+def main(
+    seed: Seed = 1,
+    every: Annotated[int, typer.Option(help="Cut at each N-th operation only.")] = 1,
+    before: Annotated[str, typer.Option("--from", help="What the shoe runs.")] = TODAY,
+    after: Annotated[str, typer.Option("--to", help="What it takes.")] = NEWER,
+) -> bool:
+    """Cut the power at every operation on the board's own flash during an update."""
+    versions = (RELEASED, TODAY, TOMORROW)
+    if before not in versions or after not in (*versions, NEWER):
+        raise typer.BadParameter(f"not one of the versions {', '.join((*versions, NEWER))}")
+    if before == after or (after == NEWER and before != TODAY):
+        raise typer.BadParameter("the shoe takes another version; `newer` is for a shoe of today")
+    console = output()
     with tempfile.TemporaryDirectory(prefix="sabot-update-") as name:
-        change = change_of(options.before, options.after)
-        recorded = record_update(options.seed, Path(name), change)
-    planned = list(update_cuts(recorded, options.every))
+        recorded = record_update(seed, Path(name), change_of(before, after))
+    planned = list(update_cuts(recorded, every))
     console.print(
-        f"{len(recorded.operations)} operations on the flash, {len(planned)} cuts, "
-        f"seed {options.seed}"
+        f"{len(recorded.operations)} operations on the flash, {len(planned)} cuts, seed {seed}"
     )
-    failed = sweep(partial(check_update_cut, recorded), planned, console)
-    return 1 if failed else 0
+    return check_cuts(partial(check_update_cut, recorded), planned, console)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

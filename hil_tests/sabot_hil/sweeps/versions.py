@@ -14,22 +14,21 @@ to a centre that another has made; a later one leads a centre to its version and
 Prints the tables, the counts, and each failure; exit code 1 if there is one.
 """
 
-import argparse
-import os
-import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.kit.runner import Checked, Seed, check_all, output, run
 from sabot_hil.sweeps.matrix import cells, centres
 from sabot_hil.sweeps.matrix.cells import Pair
 from sabot_hil.sweeps.matrix.versions_made import RELEASED, Version, all_versions
@@ -150,17 +149,10 @@ def run_cell(versions: Mapping[str, Version], seed: int, cell: Cell) -> str:
         return column.run(pair, Path(folder))
 
 
-def _tried(given: tuple[Mapping[str, Version], int, Cell]) -> tuple[Cell, str, bool]:
-    try:
-        return given[2], run_cell(*given), True
-    except Exception as error:  # any failure is shown with its cell; the others still run
-        return given[2], f"{type(error).__name__}: {error}", False
-
-
 def print_table(
     console: Console,
     versions: Mapping[str, Version],
-    results: Sequence[tuple[Cell, str, bool]],
+    results: Sequence[Checked[Cell, str]],
 ) -> None:
     """Print how many of the meetings of each pair went well, then how all went."""
     for other, columns in (("shoe", SHOE_COLUMNS), ("another", HOUSE_COLUMNS)):
@@ -170,52 +162,53 @@ def print_table(
                 row = []
                 for column in columns:
                     of_cell = [
-                        good
-                        for cell, _, good in results
-                        if (cell.column, cell.host, cell.shoe) == (column.name, host, shoe)
+                        not each.failure
+                        for each in results
+                        if (each.case.column, each.case.host, each.case.shoe)
+                        == (column.name, host, shoe)
                     ]
                     row.append(f"{sum(of_cell)} of {len(of_cell)}" if of_cell else "-")
                 table.add_row(host, shoe, *row)
         console.print(table)
     counts = Counter(
-        f"{cell.column}: {how}" if good else f"{cell.column}: FAILED" for cell, how, good in results
+        f"{each.case.column}: {'FAILED' if each.failure else each.result}" for each in results
     )
     for how, count in sorted(counts.items()):
         console.print(f"{count:4} {how}", markup=False)
-    for cell, how, good in results:
-        if not good:
-            console.print(f"{cell}: {how[:_LEFT_OF_LINE]}", markup=False, soft_wrap=True)
+    for each in results:
+        if each.failure:
+            text = f"{each.case}: {each.failure[:_LEFT_OF_LINE]}"
+            console.print(text, markup=False, soft_wrap=True)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seed", type=int, default=1, help="seed of the cards")
-    parser.add_argument("--only", default="", help="only meetings whose description has this text")
-    parser.add_argument("--but", help="without those whose description has this text")
-    options = parser.parse_args(arguments)
-    console = Console()
+def main(
+    seed: Seed = 1,
+    only: Annotated[str, typer.Option(help="Only meetings whose description has this.")] = "",
+    but: Annotated[str, typer.Option(help="Without those whose description has this.")] = "",
+) -> bool:
+    """Let hosts of every version meet shoes of every version, and print what happened."""
+    console = output()
     begun_s = time.monotonic()
     with all_versions() as versions:
-        chosen = [cell for cell in all_cells(versions) if options.only in str(cell)]
-        if options.but:
-            chosen = [cell for cell in chosen if options.but not in str(cell)]
+        chosen = [cell for cell in all_cells(versions) if only in str(cell)]
+        if but:
+            chosen = [cell for cell in chosen if but not in str(cell)]
         # Those that wait for two minutes first: the others pass meanwhile.
         chosen.sort(key=lambda cell: cell.column != "undo, time")
-        given = [(versions, options.seed, cell) for cell in chosen]
-        with ProcessPoolExecutor(_AT_ONCE * (os.cpu_count() or 1)) as pool:
-            results = []
-            for result in track(pool.map(_tried, given), "meeting", len(given), console=console):
-                results.append(result)
-                if not result[2]:
-                    console.print(f"failed: {result[0]}", markup=False)
+        meet = partial(run_cell, versions, seed)
+        results = []
+        for result in check_all(meet, chosen, "meetings", processes_a_core=_AT_ONCE):
+            results.append(result)
+            if result.failure:
+                console.print(f"failed: {result.case}", markup=False)
+        results.sort(key=lambda result: chosen.index(result.case))
         print_table(console, versions, results)
-    failed = sum(not good for _, _, good in results)
+    failed = sum(bool(result.failure) for result in results)
     console.print(
         f"{len(results)} meetings, {failed} failed, in {time.monotonic() - begun_s:.0f} s"
     )
-    return 1 if failed else 0
+    return not failed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -4,13 +4,14 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sabot_firmware
 from sabot.errors import SabotError, did_you_mean
-from sabot.release.layout import build_of
 from sabot_hil.capabilities import Target, session_with
-from sabot_hil.kit import releases
-from sabot_hil.kit.witness import Witness, firmware_text
+
+if TYPE_CHECKING:  # what makes and asks a target is imported when one is made or asked
+    from sabot_hil.kit.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,13 @@ def choice_of(
 
 
 def make_target(
-    choice: TargetChoice, unit: str, folder: Path, witness: Witness | None = None
+    choice: TargetChoice, unit: str, folder: Path, witness: "Witness | None" = None
 ) -> Target:
     """Return the chosen target, powered off. It keeps its files in `folder` and reports to
     `witness` what happens around it. Raises SabotError if it cannot be made.
     """
+    from sabot_hil.kit.witness import Witness
+
     return TARGETS[choice.name](choice, unit, folder, witness or Witness())
 
 
@@ -70,6 +73,10 @@ def handed_in(choice: TargetChoice) -> dict[str, str]:
     A simulated or an emulated shoe is made for each test, from the firmware of this installation.
     A real shoe is switched on and asked, and switched off again. Raises BrokenRig, SabotError.
     """
+    from sabot.release.layout import build_of
+    from sabot_hil.kit import releases
+    from sabot_hil.kit.witness import firmware_text
+
     if choice.name == "board":
         return _asked(choice)
     board = _BOARDS[choice.name]
@@ -78,6 +85,8 @@ def handed_in(choice: TargetChoice) -> dict[str, str]:
 
 
 def _asked(choice: TargetChoice) -> dict[str, str]:
+    from sabot_hil.kit.witness import firmware_text
+
     with tempfile.TemporaryDirectory() as folder:
         target = make_target(choice, choice.serial, Path(folder))
         try:
@@ -93,13 +102,13 @@ def _asked(choice: TargetChoice) -> dict[str, str]:
     }
 
 
-def _sim_target(choice: TargetChoice, unit: str, folder: Path, witness: Witness) -> Target:
+def _sim_target(choice: TargetChoice, unit: str, folder: Path, witness: "Witness") -> Target:
     from sabot_hil.targets.sim import SimTarget
 
     return SimTarget(unit, folder, witness)
 
 
-def _emulator_target(choice: TargetChoice, unit: str, folder: Path, witness: Witness) -> Target:
+def _emulator_target(choice: TargetChoice, unit: str, folder: Path, witness: "Witness") -> Target:
     if choice.bench:
         from sabot_hil.targets.wired import WiredTarget
 
@@ -109,13 +118,13 @@ def _emulator_target(choice: TargetChoice, unit: str, folder: Path, witness: Wit
     return EmulatorTarget(unit, folder, witness, image=choice.image, seed=choice.seed)
 
 
-def _board_target(choice: TargetChoice, unit: str, folder: Path, witness: Witness) -> Target:
+def _board_target(choice: TargetChoice, unit: str, folder: Path, witness: "Witness") -> Target:
     from sabot_hil.targets.bench_shoe import BoardTarget
 
     return BoardTarget(choice.serial, choice.bench, witness)
 
 
-TARGETS: dict[str, Callable[[TargetChoice, str, Path, Witness], Target]] = {
+TARGETS: dict[str, Callable[[TargetChoice, str, Path, "Witness"], Target]] = {
     "sim": _sim_target,
     "emulator": _emulator_target,
     "board": _board_target,

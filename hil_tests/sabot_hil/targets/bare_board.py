@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sabot.errors import NoShoe
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys import signing
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile

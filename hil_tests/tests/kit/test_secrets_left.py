@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sabot_firmware
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.client import Client

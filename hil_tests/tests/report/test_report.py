@@ -42,7 +42,10 @@ def test_a_run_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         assert read_results(tmp_path) == run
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "sabot hil report 1"}', "null"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", '{"format": "sabot hil report 1"}', "null", "[" * 100_000],
+)
 def test_a_damaged_report_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
     with pytest.raises(ReportUnusable) as refused:

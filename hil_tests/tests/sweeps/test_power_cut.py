@@ -49,7 +49,7 @@ def _sweep(run: RecordedRun, folder: Path, count: int) -> CutTally:
     for at, cut in enumerate(cuts):
         go_on = power_cut.GO_ON_STEPS if at % _GO_ON_EVERY == 1 else 0
         cuts[at] = replace(cut, go_on=go_on, again=at % _AGAIN_EVERY == 2)
-    return sweep_cuts(folder, cuts, _kind_of(run), lambda tally: None)
+    return sweep_cuts(folder, run, cuts)
 
 
 def _kind_of(run: RecordedRun) -> Callable[[JournalCut], str]:

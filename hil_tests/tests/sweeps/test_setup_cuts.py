@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from sabot_hil.sweeps.flash_cuts import FlashCut
 from sabot_hil.sweeps.setup_cuts import (
     AGAIN,
     FLASHED,
@@ -34,7 +35,7 @@ def test_after_any_power_cut_a_board_has_its_prompt_or_runs_with_or_without_sett
 
 def test_after_the_last_operation_of_each_step_it_is_done(recorded_setup: RecordedSetup) -> None:
     ends = [
-        check_setup_cut(recorded_setup, SetupCut(number, len(step.operations) - 1))
+        check_setup_cut(recorded_setup, SetupCut(number, FlashCut(len(step.operations) - 1)))
         for number, step in enumerate(recorded_setup.steps)
     ]
     assert ends == [f"{FLASHED}: whole", f"{PROVISIONED}: the unit", f"{AGAIN}: table 13"]
@@ -49,4 +50,4 @@ def test_a_main_py_that_comes_too_early_is_found(recorded_setup: RecordedSetup) 
             break
     spoiled = replace(step, operations=[*step.operations[:at], *step.operations[at + 1 :]])
     with pytest.raises(AssertionError, match="not as they should be"):
-        check_setup_cut(replace(recorded_setup, steps=[spoiled]), SetupCut(0, last - 1))
+        check_setup_cut(replace(recorded_setup, steps=[spoiled]), SetupCut(0, FlashCut(last - 1)))

@@ -10,6 +10,7 @@ import pytest
 from sabot.errors import KeysUnusable
 from sabot.keys import chain_keys as unit_keys
 from sabot_hil.kit import releases
+from sabot_hil.sweeps.flash_cuts import FlashCut
 from sabot_hil.sweeps.matrix.versions_made import RELEASED, TODAY
 from sabot_hil.sweeps.update_cuts import (
     RecordedUpdate,
@@ -43,7 +44,7 @@ def test_after_the_last_operation_the_new_release_runs(
     recorded_update: RecordedUpdate,
 ) -> None:
     assert (
-        check_update_cut(recorded_update, UpdateCut(len(recorded_update.operations) - 1))
+        check_update_cut(recorded_update, UpdateCut(FlashCut(len(recorded_update.operations) - 1)))
         == releases.NEWER
     )
 
@@ -55,7 +56,7 @@ def test_a_loss_of_power_in_an_update_across_versions_leaves_a_whole_release(
     recorded = record_update(1, tmp_path, change_of(before, after))
     left = Counter(check_update_cut(recorded, cut) for cut in update_cuts(recorded, 2 * _EVERY))
     assert set(left) <= set(recorded.change.builds)
-    last = UpdateCut(len(recorded.operations) - 1)
+    last = UpdateCut(FlashCut(len(recorded.operations) - 1))
     assert check_update_cut(recorded, last) == recorded.change.newer
 
 
@@ -69,7 +70,9 @@ def test_a_shoe_whose_slot_is_damaged_is_found(recorded_update: RecordedUpdate) 
         spoiled = bytearray(recorded_update.before)
         spoiled[copy.start() : copy.end()] = bytes(len(piece))
         try:
-            check_update_cut(replace(recorded_update, before=bytes(spoiled)), UpdateCut(0))
+            check_update_cut(
+                replace(recorded_update, before=bytes(spoiled)), UpdateCut(FlashCut(0))
+            )
         except AssertionError as error:
             found.append(str(error))
     assert len(found) == 1 and found[0].startswith("NO FIRMWARE")
@@ -79,4 +82,4 @@ def test_a_journal_of_other_keys_is_found(recorded_update: RecordedUpdate, tmp_p
     unit_keys.add(tmp_path / "sabot.keys", "CUT-1", unit_keys.new_key())
     other = (tmp_path / "sabot.keys").read_bytes()
     with pytest.raises(KeysUnusable, match="another command key"):
-        check_update_cut(replace(recorded_update, keys=other), UpdateCut(0))
+        check_update_cut(replace(recorded_update, keys=other), UpdateCut(FlashCut(0)))

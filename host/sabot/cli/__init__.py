@@ -1,7 +1,7 @@
 """The `sabot` command: a thin layer over the library, with a module for each group of commands.
 
-A module is imported only for its own commands: importing all of them takes longer than most
-commands do. The test bench is a package of its own, and its command is found by its entry point.
+`commands` imports a module only for its own commands: importing all of them takes longer than most
+commands do.
 """
 
 import os
@@ -10,104 +10,17 @@ import signal
 import sys
 import warnings
 from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
 from sabot import __version__
+from sabot.cli.commands import MODULES, Commands
 from sabot.cli.interrupted import left_by
 from sabot.cli.view import console, print_fault, print_the_rest, problems
-from sabot.errors import (
-    INTERRUPTED,
-    DiskFull,
-    InternalError,
-    LogConverted,
-    Renamed,
-    SabotError,
-    SuitesMissing,
-)
+from sabot.errors import INTERRUPTED, DiskFull, InternalError, LogConverted, Renamed, SabotError
 from sabot.text import printable
-
-_BY_TASK: dict[str, dict[str, str | None]] = {
-    "Try it": {
-        "demo": "sabot.cli.sim",
-        "sim": "sabot.cli.sim",
-        "sim-do": "sabot.cli.sim",
-    },
-    "Log shoes": {
-        "ports": "sabot.cli.log",
-        "log": "sabot.cli.log",
-        "replaced": "sabot.cli.records.replaced",
-    },
-    "See what happened": {
-        "rounds": "sabot.cli.records.show",
-        "events": "sabot.cli.records.show",
-        "incidents": "sabot.cli.records.incidents",
-        "tables": "sabot.cli.records.tables",
-        "units": "sabot.cli.records.units",
-    },
-    "The screens": {
-        "serve": "sabot.cli.screens.serve",
-        "watch": "sabot.cli.screens.watch",
-        "users": "sabot.cli.screens.users",
-        "desk": "sabot.cli.screens.desk",
-    },
-    "Send it on": {
-        "database": "sabot.cli.centre.database",
-        "forward": "sabot.cli.centre.forward",
-        "notary": "sabot.cli.centre.notary",
-        "feed": "sabot.cli.centre.feed",
-    },
-    "Prove it, and keep it": {
-        "verify": "sabot.cli.records.check",
-        "checkpoints": "sabot.cli.records.check",
-        "receipts": "sabot.cli.centre.receipts",
-        "export": "sabot.cli.records.export",
-        "copy": "sabot.cli.records.copy",
-        "convert": "sabot.cli.records.convert",
-        "retention": "sabot.cli.records.prune",
-        "prune": "sabot.cli.records.prune",
-        "rebuild": "sabot.cli.records.rebuild",
-    },
-    "Games and wagers": {
-        "games": "sabot.cli.games",
-        "score": "sabot.cli.games",
-        "settle": "sabot.cli.settle",
-        "odds": "sabot.cli.games",
-        "load": "sabot.cli.games",
-    },
-    "Care for shoes": {
-        "doctor": "sabot.cli.service.doctor",
-        "health": "sabot.cli.service.sensors",
-        "capture": "sabot.cli.service.sensors",
-        "read": "sabot.cli.samples",
-        "waveform": "sabot.cli.samples",
-    },
-    "Releases and new shoes": {
-        "keys": "sabot.cli.service.keys",
-        "build": "sabot.cli.service.build",
-        "release": "sabot.cli.service.release",
-        "flash": "sabot.cli.service.flash",
-        "provision": "sabot.cli.service.provision",
-        "update": "sabot.cli.service.update",
-        "debug": "sabot.cli.service.debug",
-    },
-    "Judge a firmware or a shoe": {
-        "hil": None,
-    },
-}
-"""The module of each command by task, in the order of the help: that of a newcomer. None: found by
-its entry point."""
-_MODULES = {name: module for commands in _BY_TASK.values() for name, module in commands.items()}
-_TASK_OF = {name: task for task, commands in _BY_TASK.items() for name in commands}
-
-_COMPLETING = "_SABOT_COMPLETE"  # set by the scripts of --install-completion
-
-_GROUPS = ("database", "games", "keys", "release", "users")
-"""Commands that have subcommands."""
 
 _RENAMED = {
     "operator-key": "keys operator make",
@@ -116,15 +29,13 @@ _RENAMED = {
 }
 """Names that commands had, and those that they have now."""
 
-_ENTRY_POINTS = "sabot.commands"
-"""The group of entry points in which another package names its command, a Typer group."""
-
 
 @cache
-def app(only: str = "") -> typer.Typer:
-    """The command line with the command `only`, or with all commands."""
+def app() -> typer.Typer:
+    """Return the command line with all commands."""
     command_line = typer.Typer(
         name="sabot",
+        cls=Commands,
         help="Log, verify and show what Sabot dealing shoes record; simulate a shoe.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -132,41 +43,7 @@ def app(only: str = "") -> typer.Typer:
         "3 and above an error: see docs/exit-codes.md.",
     )
     command_line.callback()(_root)
-    for name in [only] if only else _MODULES:
-        where = _MODULES[name]
-        if where is None:
-            _add_test_bench(command_line, name)
-            continue
-        module = import_module(where)
-        if name in _GROUPS:
-            command_line.add_typer(module.app, name=name, rich_help_panel=_TASK_OF[name])
-        else:
-            run_by = command_line.command(name, rich_help_panel=_TASK_OF[name])
-            run_by(getattr(module, name.replace("-", "_")))
     return command_line
-
-
-def _add_test_bench(command_line: typer.Typer, name: str) -> None:
-    """Add the command of the test bench. Not installed, it is one that raises SuitesMissing."""
-    for point in entry_points(group=_ENTRY_POINTS, name=name):
-        try:
-            command_line.add_typer(point.load(), name=name, rich_help_panel=_TASK_OF[name])
-        except ModuleNotFoundError as error:
-            # A module that the test bench itself lacks is a fault of the test bench.
-            if error.name != point.module.partition(".")[0]:
-                raise
-        else:
-            return
-    takes_anything = {"allow_extra_args": True, "ignore_unknown_options": True}
-    run_by = command_line.command(
-        name, context_settings=takes_anything, rich_help_panel=_TASK_OF[name]
-    )
-    run_by(_no_test_bench)
-
-
-def _no_test_bench() -> None:
-    """Judge a firmware or a repaired shoe: needs the test bench, which is not installed."""
-    raise SuitesMissing("the test bench")
 
 
 def _show_version(wanted: bool) -> None:
@@ -181,18 +58,12 @@ def _root(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    # Without a callback, Typer would run the only command of a command line without its name.
     pass
 
 
 def _command_name() -> str:
-    """The command that is called, or that a shell wants completed; empty if that is not clear."""
-    words = sys.argv
-    if _COMPLETING in os.environ:
-        words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
-        if len(words) < 3:  # perhaps the command's name itself is completed
-            return ""
-    return words[1] if len(words) > 1 and words[1] in _MODULES else ""
+    """Return the command that is called; empty if that is not clear."""
+    return sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] in MODULES else ""
 
 
 def _refuse_old_names() -> None:
@@ -223,7 +94,7 @@ def run() -> None:
     code = 0
     try:
         _refuse_old_names()
-        command_line = app(_command_name())
+        command_line = app()
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `sabot.command` leaves it
             signal.signal(signal.SIGINT, signal.default_int_handler)
         try:

@@ -14,7 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
-from sabot.cli.view import console, rounds_table
+from sabot.cli.records.rounds_table import rounds_table
+from sabot.cli.view import console
 from sabot.errors import FINDINGS, INTERRUPTED
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record

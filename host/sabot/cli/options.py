@@ -1,5 +1,7 @@
 """Options that several commands share."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +10,7 @@ import typer
 
 from sabot import table_time
 from sabot.cli.view import Output
+from sabot.errors import Misused
 from sabot.log.place import Place, place_of
 
 DEFAULT_DB = Path("sabot.sqlite")
@@ -125,6 +128,15 @@ Choose = Annotated[
         help="A choice of the house, such as tie_pays=9; may be repeated. See `sabot games show`.",
     ),
 ]
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """Print options that do not go together as wrong usage."""
+    try:
+        yield
+    except Misused as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def choices_of(chosen: list[str] | None) -> dict[str, object]:

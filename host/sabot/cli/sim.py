@@ -10,12 +10,12 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from sabot import all_games
 from sabot.cli import options
 from sabot.cli.demo import run_demo
 from sabot.cli.log import ctrl_c_and_term
 from sabot.cli.view import console, problems
 from sabot.errors import SimulatorFailed
+from sabot.games import families
 from sabot.keys import chain_keys
 from sabot.sim import deck as decks
 from sabot.sim import hands
@@ -284,7 +284,7 @@ def chosen_document(game: str | None, chosen: list[str] | None) -> bytes | None:
     """
     if game is None and not chosen:
         return None
-    return all_games.document(game or games.MINI_NAME, options.choices_of(chosen))
+    return families.document(game or games.MINI_NAME, options.choices_of(chosen))
 
 
 def decks_of(

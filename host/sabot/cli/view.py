@@ -1,8 +1,8 @@
-"""What a terminal shows: tables of rounds, long tables, data.
+"""What a terminal shows: long tables, progress, data.
 
 All output of the commands goes through this module, the door for text that came from outside: from
 a shoe, a log, a file, or the name of one. `console` and `problems` make every string one printable
-line, without markup; `plain` (reports/terminal/rounds.py) does it for a `Text`, `print_rows` for
+line, without markup; `plain` (terminal.py) does it for a `Text`, `print_rows` for
 rows of a table, and `print_json` and `print_objects` for data.
 """
 
@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -32,15 +32,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 
 from sabot.cli.long_table import HELD, Cell, Columns, table_of
 from sabot.errors import FINDINGS
-from sabot.log.rounds import Dealt
-from sabot.reports.terminal.rounds import cells_of_hands
 from sabot.table_time import text_of
-from sabot.terminal import name_text
+from sabot.terminal import LongLine
 from sabot.text import local_time, printable
 
 _PIPE_WIDTH = 200
@@ -84,35 +81,9 @@ class Output(StrEnum):
     CSV = "csv"
 
 
-_OF_A_SHOE = 3
-"""The first column that differs between the rounds of a shoe of cards."""
-ROUND_COLUMNS = ("unit", "table", "shoe", "round", "ended", "Player", "Banker", "result")
-
-
-def round_cells(ended: Dealt, table: str = "", zone: tzinfo | None = None) -> list[Cell]:
-    """A round for a table with ROUND_COLUMNS. `table` is where the unit stood; the time is in
-    `zone`, or without one that of this machine."""
-    return [
-        name_text(ended.unit),
-        name_text(table),
-        str(ended.shoe),
-        str(ended.round),
-        time_text(ended.ended_unix_ms, zone),
-        *cells_of_hands(ended),
-    ]
-
-
 def time_text(unix_ms: int | None, zone: tzinfo | None) -> str:
     """A time on the clock of `zone` with its offset, or without one on that of this machine."""
     return local_time(unix_ms) if zone is None else text_of(unix_ms, zone)
-
-
-def rounds_table(rounds: Sequence[Dealt]) -> Table:
-    """A few rounds of one unit and shoe of cards, one below the other."""
-    table = table_of(ROUND_COLUMNS[_OF_A_SHOE:])
-    for ended in rounds:
-        table.add_row(*round_cells(ended)[_OF_A_SHOE:])
-    return table
 
 
 def print_rows(
@@ -210,8 +181,17 @@ def print_the_rest() -> None:
     print(end="", flush=True)
 
 
+def print_lines(lines: Iterable[RenderableType | LongLine]) -> None:
+    """Print lines and tables for people."""
+    for line in lines:
+        if isinstance(line, LongLine):
+            console.print(line.text, soft_wrap=True)
+        else:
+            console.print(line)
+
+
 def print_page(html: str) -> None:
-    """Print a page, whose texts `sabot.reports.html` has made safe."""
+    """Print a page, whose texts `sabot.html` has made safe."""
     print(html, end="", flush=True)
 
 

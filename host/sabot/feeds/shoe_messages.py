@@ -1,7 +1,7 @@
 """Makes messages of the events of one shoe of cards.
 
 Nothing that must not show is in them: a round is held back until log/reveal.py lets it show, a card
-that stays sealed is not in its round, and incidents are found as for alerts (floor/incident_feed).
+that stays sealed is not in its round, and incidents are found as for alerts (incident_feed.py).
 """
 
 from collections.abc import Iterable
@@ -19,13 +19,13 @@ from sabot.feeds.message import (
     Position,
     message_of,
 )
-from sabot.floor.incident_feed import IncidentFeed
 from sabot.link.events import Event, ProvisionedEvent, ShoeEndedEvent, ShoeLoadedEvent, UnknownEvent
 from sabot.log import boards
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import Reveal, ShownGames
 from sabot.log.rounds import Dealt, Rounds
-from sabot.reports.incident import Incident, Limits
+from sabot.notable.incident import Incident, Limits
+from sabot.notable.incident_feed import IncidentFeed
 from sabot.text import utc_time
 
 

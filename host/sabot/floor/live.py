@@ -15,14 +15,15 @@ from itertools import chain, islice
 from sabot.desk.alerts import AlertLog, RaisedAlert
 from sabot.desk.desk import Desk
 from sabot.errors import NoDatabaseServer, SabotError
-from sabot.floor.alarms import Alarms
-from sabot.floor.live_table import AlertLimits, LiveTable
-from sabot.floor.silence import silent_before, silent_now
+from sabot.floor.live_table import LiveTable
 from sabot.floor.wall import Tile, context_of
 from sabot.log import boards
 from sabot.log.found import LARGEST
 from sabot.log.reveal import ShownGames, deciding_before, place_before
 from sabot.log.store import DatabaseLocked, Filter, Store
+from sabot.notable.alert_raiser import AlertRaiser
+from sabot.notable.silence import silent_before, silent_now
+from sabot.notable.unit_alerts import AlertLimits
 from sabot.text import printable
 
 _POLL_S = 0.02
@@ -55,7 +56,7 @@ class Floor:
         self._now_unix_ms, self._now_s = now_unix_ms, now_s
         self._limits = limits
         self._follower = store.follower()  # of the thread, as all up to the lock
-        self._alarms = Alarms(store, desk, self._follower, now_unix_ms, now_s)
+        self._raiser = AlertRaiser(store, desk, self._follower, now_unix_ms, now_s)
         self._begun = False
         self._games = ShownGames(store.game)
         self._live: dict[str, LiveTable] = {}
@@ -158,7 +159,7 @@ class Floor:
     @property
     def alerts(self) -> AlertLog:
         """All alerts."""
-        return self._alarms.log
+        return self._raiser.log
 
     def listen(self, callback: Callable[[int], None]) -> Callable[[], None]:
         """Have `callback` called, in the floor's thread, with each new version. It must return at
@@ -184,7 +185,7 @@ class Floor:
             pause_s = max(_POLL_S, used_s * (1 / _BUSY_SHARE - 1))
             pause_s = 0.0 if busy else min(pause_s, _LONGEST_PAUSE_S)
         with suppress(SabotError):
-            self._alarms.keep()
+            self._raiser.keep()
         self._follower.close()
 
     def look(self) -> bool:
@@ -196,7 +197,7 @@ class Floor:
         except SabotError as error:
             problem = str(error)
         self._publish(problem or self._lost or next(iter(self._faults.values()), ""))
-        return not problem and bool(self._due or self._earlier or self._alarms.due)
+        return not problem and bool(self._due or self._earlier or self._raiser.due)
 
     def _look(self) -> None:
         """Raises DatabaseUnusable if the log cannot be read now."""
@@ -206,7 +207,7 @@ class Floor:
                 self._note_lost(unit)
                 self._removed(unit)
         if not self._begun:
-            self._begin_alarms()
+            self._begin_alerts()
         # What happens at a table that is shown comes before tables that are not shown yet.
         for unit in [unit for unit in self._due if unit in self._live]:
             self._follow(unit, self._take)
@@ -215,9 +216,9 @@ class Floor:
         self._load_some()
         self._settle_alerts()
 
-    def _begin_alarms(self) -> None:
+    def _begin_alerts(self) -> None:
         try:
-            self._alarms.begin()
+            self._raiser.begin()
         except (DatabaseLocked, NoDatabaseServer):
             raise  # soon it is not so
         except SabotError:
@@ -225,11 +226,11 @@ class Floor:
         self._begun = True
 
     def _settle_alerts(self) -> None:
-        units = self._alarms.settle()
+        units = self._raiser.settle()
         if not units:
             return
         by_unit: dict[str, list[RaisedAlert]] = {}
-        for raised in self._alarms.log.open:
+        for raised in self._raiser.log.open:
             by_unit.setdefault(raised.alert.unit, []).append(raised)
         self._open_alerts = {unit: tuple(each) for unit, each in by_unit.items()}
         self._changed |= units
@@ -268,7 +269,7 @@ class Floor:
         first = next(records, None)
         if first is not None:
             live.add(chain((first,), records))
-            self._alarms.put(live.alerts(self._now_unix_ms()))
+            self._raiser.put(live.alerts(self._now_unix_ms()))
             self._taken_s[unit] = self._now_s()
             self._changed.add(unit)
             self._looked(unit)
@@ -276,7 +277,7 @@ class Floor:
 
     def _load(self, unit: str) -> None:
         before, begin = context_of(self._store, unit)
-        up_to = self._alarms.up_to(unit)
+        up_to = self._raiser.up_to(unit)
         live = LiveTable(unit, self._games, before, self._limits)
         last = LARGEST if up_to is None else max(up_to, begin - 1)
         live.add(self._follower.records(unit, begin - 1, last))
@@ -286,12 +287,12 @@ class Floor:
         if live.last is None:
             self._removed(unit)
             return
-        self._alarms.put(live.alerts(now_unix_ms))
-        opened = self._alarms.opened_unix_ms
+        self._raiser.put(live.alerts(now_unix_ms))
+        opened = self._raiser.opened_unix_ms
         if opened is not None:
             limit_ms = 1000 * self._limits.silent_s
             silences = silent_before(self._store, self._follower, unit, opened, limit_ms)
-            self._alarms.put(silences)
+            self._raiser.put(silences)
         if up_to is not None and up_to + 1 < begin:
             self._earlier[unit] = self._look_earlier(unit, up_to, begin - 1)
         self._live[unit] = live
@@ -311,7 +312,7 @@ class Floor:
         records = self._follower.records(unit, after, last)
         while some := [*islice(records, _STEP)]:
             live.add(some)
-            self._alarms.put(live.alerts(self._now_unix_ms()))
+            self._raiser.put(live.alerts(self._now_unix_ms()))
             yield
 
     def _step_earlier(self, unit: str) -> None:
@@ -328,7 +329,7 @@ class Floor:
     def _looked(self, unit: str) -> None:
         last = self._live[unit].last
         if last is not None and unit not in self._earlier:
-            self._alarms.looked(unit, last[0])
+            self._raiser.looked(unit, last[0])
 
     def _note_lost(self, unit: str) -> None:
         """Note that the newest event of a unit is not in the log any more, unless it was pruned."""
@@ -377,7 +378,7 @@ class Floor:
             live = self._live.get(unit)
             if live is not None and live.waits and now_s - heard_s < _HEARD_S:
                 waited_ms = round(1000 * (now_s - self._taken_s[unit])) - _MARGIN_MS
-                self._alarms.put(live.alerts(now_unix_ms, max(0, waited_ms)))
+                self._raiser.put(live.alerts(now_unix_ms, max(0, waited_ms)))
 
     def _look_for_change(self, tile: Tile, now_s: float, now_unix_ms: int) -> None:
         unit = tile.table.unit
@@ -398,7 +399,7 @@ class Floor:
         if 0 <= now_unix_ms - since <= 1000 * limit_s or self._silent.get(unit) == since:
             return
         self._silent[unit] = since
-        self._alarms.put([silent_now(tile.table, since)])
+        self._raiser.put([silent_now(unit, tile.table.shoe, tile.table.round, since)])
 
     def _with_log(self, unit: str) -> int | None:
         noted = self._noted.get(unit)

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Annotated, TypedDict
 
 from sabot.desk.alerts import RaisedAlert
-from sabot.floor.table import PACE_MS, Table, TableFold
+from sabot.floor.table import PACE_MS, STATES, Table, TableFold
 from sabot.link.events import Event
 from sabot.link.wire import WireError
 from sabot.log.boards import board_of, unit_of
@@ -30,6 +30,29 @@ NEEDS = ("stopped", "silent", "alert", "service", "plays", "waits")
 """How much a table needs a look, most first: an error stopped play; no log has its shoe, although
 a shoe of cards is in play; an alert is open; its service switch is on; it plays; it has no
 cards."""
+
+
+class TileFields(TypedDict):
+    """A table as `sabot tables --json` prints it."""
+
+    table: str
+    unit: str
+    game: str
+    need: Annotated[str, NEEDS]
+    state: Annotated[str, (*STATES,)]
+    error: str
+    cut_card: bool
+    lid_open: bool
+    key_on: bool
+    service_on: bool
+    shoe: int
+    round: int
+    rounds: int
+    winners: list[str]
+    rounds_an_hour: int
+    without_log_s: int
+    last_event: int
+    board_number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +93,7 @@ class Tile:
         rounds = (dealt for dealt in self.table.rounds if isinstance(dealt, Round))
         return [each.winner for each in rounds if each.winner in enums.WINNERS]
 
-    def as_json(self, now_unix_ms: int) -> dict[str, Any]:
+    def as_json(self, now_unix_ms: int) -> TileFields:
         """The tile as `sabot tables --json` prints it."""
         table = self.table
         return {

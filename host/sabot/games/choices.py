@@ -8,6 +8,9 @@ Value = int | str | bool
 
 OVER, ALL = "over", "all"
 
+MOST_CENTS = 100_000_000
+"""The largest limit of a wager: Sabot's own. No document sets one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:

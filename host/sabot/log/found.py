@@ -1,5 +1,6 @@
 """Events as a log has them: what to ask for, and what is found."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -123,3 +124,15 @@ def selects(wanted: Filter, row: Row) -> bool:
         and (wanted.from_unix_ms is None or row.unix_ms >= wanted.from_unix_ms)
         and (wanted.to_unix_ms is None or row.unix_ms < wanted.to_unix_ms)
     )
+
+
+def numbers_by_unit(fact: str | None) -> dict[str, int]:
+    """Return what a fact of a log says of its units, a JSON object with a number of an event for
+    each. Whatever else it says is left out: anyone who can write to the log can change it."""
+    try:
+        found = json.loads(fact or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {unit: number for unit, number in found.items() if type(number) is int and number >= 0}

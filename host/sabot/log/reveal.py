@@ -113,14 +113,7 @@ class Reveal:
             self._last = event.number
             return
         if event.round:
-            if (event.shoe, event.round) != self._round:
-                self._round = event.shoe, event.round
-                self._decided = self._sealed = False
-                self._stopped = not isinstance(event, BettingOpenEvent)
-                shows = self._shows_at_once or (self._shows_at_once is None and self._seals)
-                self.hidden = None if shows else self._round
-            elif event.number != self._last + 1:
-                self._stopped = True
+            self._add_place(event)
         self._last = event.number
         if isinstance(event, DECIDED):
             self._decided = True
@@ -138,7 +131,24 @@ class Reveal:
             acts = self._decided and not self._stopped and not self._lid_open
             if event.button == "reveal" and acts:
                 self.hidden = None
-        elif isinstance(event, LidEvent):
+        else:
+            self._add_stop(event)
+            self._add_game(event)
+
+    def _add_place(self, event: Event) -> None:
+        """Note the round of an event, and whether events before it are missing."""
+        if (event.shoe, event.round) != self._round:
+            self._round = event.shoe, event.round
+            self._decided = self._sealed = False
+            self._stopped = not isinstance(event, BettingOpenEvent)
+            shows = self._shows_at_once or (self._shows_at_once is None and self._seals)
+            self.hidden = None if shows else self._round
+        elif event.number != self._last + 1:
+            self._stopped = True
+
+    def _add_stop(self, event: Event) -> None:
+        """Note whether play is stopped."""
+        if isinstance(event, LidEvent):
             self._lid_open = event.open
         elif isinstance(event, ErrorEvent):
             self._stopped = True
@@ -146,8 +156,6 @@ class Reveal:
             self._stopped = False  # it names the first error; those that came after it are over too
         elif isinstance(event, LockEvent):
             self._stopped = self._stopped and not event.released
-        else:
-            self._add_game(event)
 
     def _add_game(self, event: Event) -> None:
         if isinstance(event, GameLoadedEvent):

@@ -1,6 +1,6 @@
 """Makes rounds from events: the cards dealt from "betting open" to the result."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -29,10 +29,10 @@ from sabot.link.events import (
 from sabot.link.seals import RoundSeal
 from sabot.link.words import words_in
 from sabot.log.boards import board_of, unit_of
-from sabot.log.families import boxes
+from sabot.log.families import boxes, hands
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
-from sabot.log.families.hands import Hand, hand_begun, with_event
+from sabot.log.families.hands import Hand, hand_begun
 from sabot.text import utc_moment, utc_time
 from sabot_protocol import cards, enums
 
@@ -125,6 +125,14 @@ Dealt = Round | Hand | BlackjackRound
 """A round of any family of games."""
 
 
+def as_dealt(dealt: Round) -> list[str]:
+    """Return the cards of a round of baccarat as they came out: to each hand in turn, the Player
+    first."""
+    longest = max(len(dealt.player), len(dealt.banker))
+    pairs = [(dealt.player[n : n + 1], dealt.banker[n : n + 1]) for n in range(longest)]
+    return [card for pair in pairs for hand in pair for card in hand]
+
+
 def not_understood_text(dealt: Dealt) -> str:
     """Return, for people, that an event of a round is not understood in full."""
     return f"event {dealt.not_understood} is unknown to this version of Sabot"
@@ -172,51 +180,25 @@ class Rounds:
             return self._close(replace(open_round, void=event.reason), event)
         elif isinstance(event, ShoeEndedEvent):  # as firmware before 0.2 did after a restart
             return self._close(replace(open_round, void="restart"), event)
-        elif isinstance(event, HandBegunEvent):
-            self.open = hand_begun(
-                self._unit, open_round.first_event, open_round.started_unix_ms, event
-            )
-        elif isinstance(open_round, BlackjackRound) or (
-            isinstance(open_round, Round) and _is_of_a_box(event)
-        ):
-            if isinstance(open_round, Round):
-                open_round = _of_blackjack(open_round)
-            self.open = boxes.with_event(open_round, event, opened)
-            if isinstance(event, BlackjackResultEvent):
-                self._decided = self.open
+        else:
+            before = self._in_family(open_round, event)
+            taken = _TAKEN[type(before)]
+            self.open = taken.with_event(before, event, opened)
+            if isinstance(event, taken.decided_by):
+                # If it is a misdeal, a round of baccarat has no result.
+                self._decided = before if isinstance(before, Round) else self.open
                 return self._close(self.open, event)
-        elif isinstance(open_round, Hand):
-            self.open = with_event(open_round, event, opened)
-            if isinstance(event, HandEndedEvent):
-                self._decided = self.open
-                return self._close(self.open, event)
-        elif isinstance(event, GhostHandEvent):
-            self.open = replace(open_round, ghost_hand=event.count)
-        elif isinstance(event, CardEvent):
-            self.open = _with_card(open_round, event)
-        elif isinstance(event, SealedCardEvent):
-            in_hand = event.position in _HAND_OF
-            self.open = replace(open_round, sealed=open_round.sealed + in_hand)
-        elif isinstance(event, UnsealedEvent):
-            for card in opened:
-                in_hand = card.position in _HAND_OF
-                open_round = replace(open_round, sealed=open_round.sealed - in_hand)
-                open_round = _with_card(open_round, card)
-            self.open = open_round
-        elif isinstance(event, ResultEvent):
-            self._decided = open_round
-            return self._close(
-                replace(
-                    open_round,
-                    player_total=event.player_total,
-                    banker_total=event.banker_total,
-                    winner=event.winner,
-                    natural=event.player_natural or event.banker_natural,
-                    hits=tuple(hit_names(event.hits)),
-                ),
-                event,
-            )
         return None
+
+    def _in_family(self, open_round: Dealt, event: Event) -> Dealt:
+        """Return the round as one of the family that the event is of: each begins as one of
+        baccarat."""
+        if isinstance(event, HandBegunEvent):
+            first, started = open_round.first_event, open_round.started_unix_ms
+            return hand_begun(self._unit, first, started, event)
+        if isinstance(open_round, Round) and _is_of_a_box(event):
+            return _of_blackjack(open_round)
+        return open_round
 
     def _misdeal(self, event: RoundVoidEvent) -> Dealt | None:
         decided, self._decided = self._decided, None
@@ -322,4 +304,45 @@ _HAND_OF = {
     position: position.split("_")[0]
     for position in enums.POSITIONS
     if position.split("_")[0] in ("player", "banker")
+}
+
+
+def _with_event(dealt: Round, event: Event, opened: Sequence[CardEvent]) -> Round:
+    """Return a round of baccarat with what the next event says. `opened` are the sealed cards that
+    the event has made known."""
+    if isinstance(event, GhostHandEvent):
+        return replace(dealt, ghost_hand=event.count)
+    if isinstance(event, CardEvent):
+        return _with_card(dealt, event)
+    if isinstance(event, SealedCardEvent):
+        return replace(dealt, sealed=dealt.sealed + (event.position in _HAND_OF))
+    if isinstance(event, UnsealedEvent):
+        for card in opened:
+            sealed = dealt.sealed - (card.position in _HAND_OF)
+            dealt = _with_card(replace(dealt, sealed=sealed), card)
+    if isinstance(event, ResultEvent):
+        return replace(
+            dealt,
+            player_total=event.player_total,
+            banker_total=event.banker_total,
+            winner=event.winner,
+            natural=event.player_natural or event.banker_natural,
+            hits=tuple(hit_names(event.hits)),
+        )
+    return dealt
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """How the rounds of a family take their events."""
+
+    with_event: Callable[[Any, Event, Sequence[CardEvent]], Dealt]
+    decided_by: type[Event]
+    """The event with which a round ends, unless it is voided."""
+
+
+_TAKEN: Mapping[type[Dealt], _Taken] = {
+    Round: _Taken(_with_event, ResultEvent),
+    BlackjackRound: _Taken(boxes.with_event, BlackjackResultEvent),
+    Hand: _Taken(hands.with_event, HandEndedEvent),
 }

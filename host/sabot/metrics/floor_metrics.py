@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
 from sabot.floor.live import Floor
+from sabot.notable.kinds import KINDS, Severity
+
+_RAISED = [kind.name for kind in KINDS.values() if kind.severity is Severity.ALERT]
+"""Kinds of alerts: each is there from the first moment on, so that one more can be seen."""
 
 
 class FloorMetrics:
@@ -22,6 +26,7 @@ class FloorMetrics:
         alerts = GaugeMetricFamily(
             "sabot_alerts_open", "Alerts that no one has acknowledged.", labels=["kind"]
         )
-        for kind, count in Counter(each.alert.kind for each in self._floor.alerts.open).items():
-            alerts.add_metric([kind], count)
+        open_now = Counter(each.alert.kind for each in self._floor.alerts.open)
+        for kind in (*_RAISED, *sorted(open_now.keys() - {*_RAISED})):
+            alerts.add_metric([kind], open_now[kind])
         yield from (tables, alerts)

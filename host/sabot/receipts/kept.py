@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 
+from sabot.log.found import numbers_by_unit
 from sabot.log.store import Store
 from sabot.receipts.receipt import Receipt, ReceiptUnusable
 
@@ -55,14 +56,14 @@ def last_receipt(store: Store, unit: str) -> Receipt | None:
 def set_back(store: Store) -> dict[str, int]:
     """The units of which the centre has lost what it had signed for, and has not signed for all of
     it again: the number up to which it has."""
-    return _read(store.fact(_SET_BACK))
+    return numbers_by_unit(store.fact(_SET_BACK))
 
 
 def note_set_back(store: Store, unit: str, number: int) -> None:
     """Note that the centre has `unit` only up to `number`, although it signed for more."""
 
     def change(before: str | None) -> str:
-        known = _read(before)
+        known = numbers_by_unit(before)
         return json.dumps(known | {unit: min(number, known.get(unit, number))})
 
     store.change_fact(_SET_BACK, change)
@@ -76,18 +77,10 @@ def keep(store: Store, unit: str, receipts: Sequence[tuple[int, bytes]]) -> None
         return
 
     def change(text: str | None) -> str:
-        known = _read(text)
+        known = numbers_by_unit(text)
         known[unit] = last
         if before is None or last >= before.number:
             del known[unit]
         return json.dumps(known)
 
     store.change_fact(_SET_BACK, change)
-
-
-def _read(text: str | None) -> dict[str, int]:
-    with suppress(ValueError):
-        found = json.loads(text or "{}")
-        if isinstance(found, dict):
-            return {unit: number for unit, number in found.items() if type(number) is int}
-    return {}

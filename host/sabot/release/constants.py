@@ -37,11 +37,13 @@ def with_integers_in_place(sources: Mapping[str, bytes]) -> dict[str, bytes]:
     modules_with = Counter(name for tree in trees.values() for name in _names(tree))
     texts = {text for tree in trees.values() for text in _texts(tree)}  # names for `getattr`
     for path, tree in trees.items():
-        for name, value in own[path].items():
-            private = name if name.startswith("_") else f"_{name}"
-            free = private == name or not modules_with[private]
+        private = {}
+        for name in own[path]:
+            private_name = name if name.startswith("_") else f"_{name}"
+            free = private_name == name or not modules_with[private_name]
             if modules_with[name] == 1 and name not in texts and free:
-                _make_private(tree, name, private, value)
+                private[name] = private_name
+        _make_private(tree, private, own[path])
     return unparsed(trees)
 
 
@@ -68,15 +70,17 @@ def _with_imported(
     """Return the integers of each module, by their names there: its own, and those that it has from
     others, which may import them from it."""
     values = {module: dict(own) for module, (_, own) in modules.items()}
+    bound = {module: set(_bound(tree)) for module, (tree, _) in modules.items()}
+    imported = {module: list(_imported(tree)) for module, (tree, _) in modules.items()}
     found = True
     while found:
         found = False
-        for module, (tree, _) in modules.items():
-            bound = set(_bound(tree))
-            for place, alias in _imported(tree):
+        for module in modules:
+            for place, alias in imported[module]:
                 name = alias.asname or alias.name
                 number = values.get(place, {}).get(alias.name)
-                if number is not None and name not in bound and name not in values[module]:
+                known = name in bound[module] or name in values[module]
+                if number is not None and not known:
                     values[module][name] = number
                     found = True
     return values
@@ -142,13 +146,15 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, ast.alias]]:
                 yield node.module, alias
 
 
-def _make_private(tree: ast.Module, name: str, private: str, value: int) -> None:
+def _make_private(tree: ast.Module, private: Mapping[str, str], values: Mapping[str, int]) -> None:
+    """Give the names of integers their private names, and `const` where they get their values."""
     for node in ast.walk(tree):
         match node:
-            case ast.Assign([ast.Name(bound)]) if bound == name:
-                node.value = ast.Call(ast.Name("const", ast.Load()), [ast.Constant(value)], [])
-            case ast.Name(used) if used == name:
-                node.id = private
+            case ast.Assign([ast.Name(bound)]) if bound in private:
+                number = ast.Constant(values[bound])
+                node.value = ast.Call(ast.Name("const", ast.Load()), [number], [])
+            case ast.Name(used) if used in private:
+                node.id = private[used]
 
 
 def _names(tree: ast.Module) -> set[str]:

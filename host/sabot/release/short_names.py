@@ -192,26 +192,25 @@ def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__") and name != "_"
 
 
-_NAMED: tuple[tuple[type[ast.AST], str], ...] = (
-    (ast.Attribute, "attr"),
-    (ast.Name, "id"),
-    (ast.FunctionDef, "name"),
-    (ast.AsyncFunctionDef, "name"),
-    (ast.ClassDef, "name"),
-    (ast.arg, "arg"),
-    (ast.keyword, "arg"),
-    (ast.alias, "name"),
-    (ast.alias, "asname"),
-    (ast.ExceptHandler, "name"),
-)
+_NAMED: Mapping[type[ast.AST], tuple[str, ...]] = {
+    ast.Attribute: ("attr",),
+    ast.Name: ("id",),
+    ast.FunctionDef: ("name",),
+    ast.AsyncFunctionDef: ("name",),
+    ast.ClassDef: ("name",),
+    ast.arg: ("arg",),
+    ast.keyword: ("arg",),
+    ast.alias: ("name", "asname"),
+    ast.ExceptHandler: ("name",),
+}
 """Where a syntax tree has names."""
 
 
 def _fields(tree: ast.Module) -> Iterator[tuple[ast.AST, str, str]]:
     """Yield each name in a tree with its node and the field there."""
     for node in ast.walk(tree):
-        for kind, field in _NAMED:
-            if isinstance(node, kind) and (name := getattr(node, field)) is not None:
+        for field in _NAMED.get(type(node), ()):
+            if (name := getattr(node, field)) is not None:
                 yield node, field, name
 
 

@@ -65,7 +65,6 @@ class _UpdateAttempt:
 
     def __init__(self, built: Release, on_progress: Callable[[Progress], None]) -> None:
         self.unit = ""
-        self._built = built
         self._manifest = release.Manifest(built.manifest)
         self._head = built.signature + built.manifest
         self._code = b"".join(data for _, data in sorted(built.files.items()))

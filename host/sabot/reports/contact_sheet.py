@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from sabot.reports.html import as_text, page
+from sabot.html import as_text, page
 from sabot.text import card_symbol
 
 Entry = Mapping[str, Any]

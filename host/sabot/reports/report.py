@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
 
-from sabot.all_games import OTHER_FAMILIES
 from sabot.audit.checks.findings import Finding
+from sabot.games import families
+from sabot.html import as_text, page, verdict
 from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeEndedEvent
 from sabot.link.seals import opened
 from sabot.log.families.boxes import BlackjackRound
@@ -18,15 +19,14 @@ from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand
 from sabot.log.reveal import ShownGames, all_shown, hidden_after, without_secret_card
 from sabot.log.rounds import Dealt, Round, Rounds, not_understood_text
+from sabot.notable.incident import Incident
+from sabot.notable.incident_finder import incidents_of
 from sabot.reports import svg
-from sabot.reports.html import as_text, page, verdict
-from sabot.reports.incident import Incident, spaced
-from sabot.reports.incidents import incidents_of
-from sabot.reports.road_pictures import roads_of
-from sabot.reports.roads import outcomes_of
+from sabot.reports.drawn_roads import MARKS, REPORT, roads_of
+from sabot.reports.roads import Outcome, outcomes_of
 from sabot.reports.svg import ShownCard
 from sabot.table_time import duration_text, iso_of, moment_of, text_of
-from sabot.text import card_symbol, counted
+from sabot.text import card_symbol, counted, spaced
 from sabot_protocol import cards
 
 
@@ -90,7 +90,7 @@ def render(report: ReportInput) -> str:
         _facts(report, _counted(rounds) if of_baccarat else _counted_of(hands, boxes)),
         _hands_dealt(report, hands) if hands else "",
         _boxes_dealt(report, boxes) if boxes else "",
-        roads_of(outcomes_of(rounds)) if of_baccarat else "",
+        _roads(outcomes_of(rounds)) if of_baccarat else "",
         _rounds(report, rounds) if of_baccarat else "",
         _other_cards(report),
         _incidents(
@@ -105,7 +105,12 @@ def render(report: ReportInput) -> str:
 
 
 _NONE = "&#x2013;"
-_OTHER_FAMILIES = [game.name for game in OTHER_FAMILIES]
+_OTHER_FAMILIES = [
+    game.name
+    for family in families.FAMILIES
+    if family is not families.DEFAULT
+    for game in family.games
+]
 
 _NOT_CHECKED = "no_key"  # the kind of finding that the audit chain could not be checked
 
@@ -124,6 +129,18 @@ small { color: #444; } time { white-space: nowrap; }
 svg text { font-family: Arial, "Liberation Sans", sans-serif; }
 svg.defs { position: absolute; } svg.hand { display: block; height: 9mm; width: auto; }
 svg.road { display: block; max-width: 100%; height: auto; }
+.road text { font-size: 12.5px; font-weight: 700; text-anchor: middle; }
+.road text.hit { font-size: 7.5px; } .road text.count { font-size: 9px; }
+.road .player { fill: #1d4ed8; } .road .banker { fill: #b91c1c; } .road .tie { fill: #15803d; }
+.road .on-disc { fill: #fff; } .road .pair { stroke: #fff; stroke-width: 1.2; }
+.road .grid, .road .ring, .road .stroke, .road .natural, .road .mark { fill: none; }
+.road .grid { stroke: #ccc; } .road .natural { stroke: #111; stroke-width: 2.2; }
+.road .ring { stroke-width: 2.6; } .road .mark { stroke-width: 3.4; }
+.road .ring.player, .road .mark.blue { stroke: #1d4ed8; }
+.road .ring.banker, .road .mark.red { stroke: #b91c1c; }
+.road .stroke.tie { stroke: #15803d; stroke-width: 2.4; }
+.road .filled.red { fill: #b91c1c; stroke: none; }
+.road .filled.blue { fill: #1d4ed8; stroke: none; }
 .derived { display: flex; flex-wrap: wrap; gap: .6em 1.5em; } figure { margin: 0; }
 figcaption { margin-top: .15em; }
 @page { size: A4; margin: 14mm 12mm; }
@@ -133,6 +150,33 @@ figcaption { margin-top: .15em; }
   thead { display: table-header-group; }
 }
 """
+
+
+def _roads(outcomes: Sequence[Outcome]) -> str:
+    """The roads of a shoe of cards, with what their marks mean."""
+    roads = roads_of(outcomes, REPORT)
+    derived = (
+        ("Big Eye Boy", "next", roads.big_eye_boy),
+        ("Small Road", "second", roads.small_road),
+        ("Cockroach Pig", "third", roads.cockroach_pig),
+    )
+    figures = (
+        f"<figure>{picture}<figcaption>{name} <small>each column of the Big Road against the "
+        f"{which} to its left</small></figcaption></figure>"
+        for name, which, picture in derived
+    )
+    marked = sorted({hit for each in outcomes for hit in each.hits if hit in MARKS})
+    hits = "".join(f"; {MARKS[hit]} {hit.replace('_', ' ')}" for hit in marked)
+    return (
+        f"<h2>Bead plate</h2>{roads.bead_plate}<h2>Big Road</h2>{roads.big_road}"
+        "<p><small>P Player, B Banker, T tie; a bar marks a natural; a dot on the top left a "
+        f"Banker pair, on the bottom right a Player pair{hits}. In the Big Road a green stroke is "
+        "a tie after the round, a number the count of several ties.</small></p>"
+        f'<h2>Derived roads</h2><div class="derived">{"".join(figures)}</div>'
+        "<p><small>A mark for each round that Player or Banker won, from the first that can be "
+        "compared: red and whole where the Big Road repeats itself, blue and broken in two where "
+        "it does not.</small></p>"
+    )
 
 
 def _verdict(report: ReportInput) -> str:

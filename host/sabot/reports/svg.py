@@ -1,4 +1,4 @@
-"""Pictures for a report, as self-contained SVG: hands of cards. The roads are in `road_pictures`.
+"""Pictures for a report, as self-contained SVG: hands of cards. The roads are in `drawn_roads`.
 
 No meaning depends on colour alone: suits have shapes, and every picture has a label in words.
 """

@@ -41,7 +41,7 @@ def entries(folder: Path) -> list[Entry]:
         return []
     except OSError as error:
         raise _unwritable(path, error) from None
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         pass
     raise BadRecording(f"{path}: not an index of captures; name another folder with -o")
 

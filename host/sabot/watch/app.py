@@ -219,7 +219,6 @@ class TableScreen(_Live):
     def __init__(self, unit: str) -> None:
         super().__init__()
         self._unit = unit
-        self._tile: Tile | None = None
 
     def compose(self) -> ComposeResult:
         with VerticalScroll():

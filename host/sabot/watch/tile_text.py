@@ -4,11 +4,10 @@ from rich.text import Text
 
 from sabot.floor.wall import Tile
 from sabot.log.boards import board_of, unit_of
-from sabot.reports.incident import spaced
 from sabot.reports.terminal.roads import letters_text
 from sabot.table_time import duration_text
 from sabot.terminal import name_text, plain
-from sabot.text import counted
+from sabot.text import counted, spaced
 
 COLUMNS = ("table", "unit", "game", "state", "shoe", "round", "an hour", "last rounds", "")
 NUMBERS = ("shoe", "round", "an hour")

@@ -9,8 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from sabot.reports.incident import spaced
-from sabot.text import card_symbol, counted, printable
+from sabot.text import card_symbol, counted, printable, spaced
 from sabot.web.access import Visit, form_token
 from sabot.web.files import address_of
 

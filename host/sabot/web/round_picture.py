@@ -1,18 +1,20 @@
 """A round as a picture of its table: hands of cards, those that lie face down as backs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
-from sabot.blackjack.hands import total_of
 from sabot.floor.rounds.round_view import RoundView
+from sabot.games.blackjack.hands import total_of
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
 from sabot.reports import svg
 from sabot.reports.svg import ShownCard
+from sabot_protocol import games
 
 _MOST = 21
 _NATURAL = 8
@@ -52,20 +54,35 @@ def picture_of(view: RoundView) -> TablePicture:
     """The picture of a round, as far as it may be shown."""
     down = dict(view.face_down)
     dealt = view.dealt
-    aside: list[ShownHand] = []
-    if isinstance(dealt, BlackjackRound):
-        house, hands = [_dealer(dealt, down.get("hole", 0))], _boxes(dealt)
-        family = "blackjack"
-    elif isinstance(dealt, Hand):
-        house, hands, aside = _boards(dealt), _seats(dealt, down), _burned(dealt, down)
-        family = "holdem"
-    else:
-        house = [_side(name, dealt, view) for name in ("player", "banker")]
-        hands, family = [], "baccarat"
+    shown = _HANDS_OF[Round if dealt is None else type(dealt)](view, dealt, down)
     known = [*_cards_of(dealt), *([svg.FACE_DOWN] if down else [])]
+    family, house, hands, aside = shown
     return TablePicture(
         family, tuple(house), tuple(hands), tuple(aside), Markup(svg.symbols(known))
     )
+
+
+_Hands = tuple[str, list[ShownHand], list[ShownHand], list[ShownHand]]
+"""The family, the hands of the house, those of the players, and what lies aside."""
+
+
+def _of_baccarat(view: RoundView, dealt: Round | None, down: dict[str, int]) -> _Hands:
+    return games.BACCARAT, [_side(name, dealt, view) for name in ("player", "banker")], [], []
+
+
+def _of_boxes(view: RoundView, dealt: BlackjackRound, down: dict[str, int]) -> _Hands:
+    return games.BLACKJACK, [_dealer(dealt, down.get("hole", 0))], _boxes(dealt), []
+
+
+def _of_seats(view: RoundView, dealt: Hand, down: dict[str, int]) -> _Hands:
+    return games.HOLDEM, _boards(dealt), _seats(dealt, down), _burned(dealt, down)
+
+
+_HANDS_OF: Mapping[type[Dealt], Callable[[RoundView, Any, dict[str, int]], _Hands]] = {
+    Round: _of_baccarat,
+    BlackjackRound: _of_boxes,
+    Hand: _of_seats,
+}
 
 
 def _cards_of(dealt: Dealt | None) -> Sequence[str]:

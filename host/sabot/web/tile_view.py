@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from sabot.blackjack.hands import total_of
 from sabot.floor.table import Table
 from sabot.floor.wall import NEEDS, Tile
+from sabot.games import families
+from sabot.games.blackjack.hands import total_of
 from sabot.log.boards import unit_of
 from sabot.log.families.boxes import BlackjackRound
-from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
-from sabot.reports.incident import spaced
 from sabot.reports.roads import outcomes_of
+from sabot.text import spaced
 from sabot.web.pictures import small_plate
 
 PLATE_COLUMNS = 14
@@ -25,11 +25,6 @@ _STATES = {
     "dealing": "Dealing",
     "decided": "Between rounds",
 }
-_FAMILIES: tuple[tuple[type, str], ...] = (
-    (Round, "baccarat"),
-    (BlackjackRound, "blackjack"),
-    (Hand, "holdem"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +69,7 @@ def view_of(tile: Tile, now_unix_ms: int) -> TileView:
     dealt = table.open_round
     if table.rounds and (dealt is None or not _begun(dealt)):
         dealt = table.rounds[-1]
-    shows = next((name for kind, name in _FAMILIES if isinstance(dealt, kind)), "")
+    shows = "" if dealt is None else families.of_round(dealt).name
     if table.family and dealt is not None and not _begun(dealt):
         shows = shows if shows == table.family else ""  # each round begins as one of baccarat
     rounds = [each for each in table.rounds if isinstance(each, Round)]

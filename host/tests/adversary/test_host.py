@@ -30,7 +30,7 @@ from host.tests.adversary.whole_shoe import (
     firmware_in_place,
     made,
 )
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.messages import (

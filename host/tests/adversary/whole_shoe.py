@@ -18,7 +18,7 @@ from firmware.tests.fakes.fake_flash import FIRST_KEY, Flash
 from firmware.tests.support.passing import pass_of, printed
 from firmware.tests.support.scripted import KEY, LID, NEXT, VOID, card_samples
 from firmware.tests.support.turns import Event, Turns
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot_firmware import priority as priority_module
 from sabot_firmware import shoe as shoe_module
 from sabot_firmware.journal import keyring

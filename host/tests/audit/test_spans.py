@@ -29,7 +29,7 @@ from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.checks.unit_checks import CheckedPart, UnitChecks
 from sabot.audit.verify import VerifyOptions, verify, verify_log
 from sabot.errors import DatabaseUnusable
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys.chain_keys import Keys
 from sabot.log.store import Store, open_store
 from sabot_protocol import events

@@ -13,7 +13,7 @@ from host.tests.support.helpers import FirmwareLog, stored
 from sabot.audit.checks.findings import Summary
 from sabot.audit.play.play_checks import PlayChecks
 from sabot.audit.verify import verify
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.log.store import open_store
 from sabot_protocol import enums, events
 from sabot_protocol.schema import Shape

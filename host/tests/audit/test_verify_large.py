@@ -116,7 +116,7 @@ import sys, time
 from pathlib import Path
 from sabot import command
 from sabot.audit.checks import chain_checks
-from sabot.reports import incident_search
+from sabot.notable import incident_search
 whole = chain_checks.values_of
 def slowly(records):
     Path("begun").touch()

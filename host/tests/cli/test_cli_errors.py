@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from host.tests.support.commands import (
@@ -34,6 +33,7 @@ from host.tests.support.helpers import (
 from host.tests.support.naive_shoe import Answering
 from host.tests.support.terminal import ended_by_ctrl_c
 from sabot.cli import app
+from sabot.cli.commands import MODULES, imported
 from sabot.keys import signing
 from sabot.link.ports import Port
 
@@ -144,8 +144,8 @@ def test_an_unknown_unit_is_an_error_that_names_those_in_the_log(tmp_path: Path)
     signing.make_key_pair(tmp_path / "house")
     found = {
         name
-        for name, command in typer.main.get_command(app()).commands.items()  # type: ignore[attr-defined]
-        if {"--unit", "--db"} <= {each for option in command.params for each in option.opts}
+        for name in MODULES
+        if {"--unit", "--db"} <= {each for option in imported(name).params for each in option.opts}
     } - {"demo"}  # which gives the unit its name
     assert {"rounds", "events", "incidents", "units", *_NEEDED} <= found
     for name in found:

@@ -4,14 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from host.tests.support.commands import run
 from sabot.cli import app
+from sabot.cli.commands import MODULES, imported
 
-COMMAND = typer.main.get_command(app())
-COMMANDS = sorted(COMMAND.commands)  # type: ignore[attr-defined]
+COMMANDS = sorted(MODULES)
 
 
 def test_help_lists_every_command_with_what_it_does(tmp_path: Path) -> None:
@@ -40,7 +39,7 @@ def test_without_a_command_help_is_printed(tmp_path: Path) -> None:
 def test_help_explains_every_option_and_argument(name: str) -> None:
     page = CliRunner().invoke(app(), [name, "--help"], env={"COLUMNS": "80"}).stdout
     assert all(len(line) <= 80 for line in page.splitlines())
-    for parameter in COMMAND.commands[name].params:  # type: ignore[attr-defined]
+    for parameter in imported(name).params:
         for option in parameter.opts if parameter.param_type_name == "option" else ():
             assert re.search(rf"(^|\s){option}(\s|$)", page, re.MULTILINE), option
         help_text = getattr(parameter, "help", None) or ""

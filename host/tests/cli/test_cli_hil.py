@@ -226,6 +226,7 @@ def test_an_unknown_target_is_an_error(tmp_path: Path) -> None:
 
 # A `sabot` for which a package, or the entry point of the test bench, is not installed.
 _WITHOUT = """
+import importlib.metadata
 import sys
 from sabot import cli
 
@@ -243,7 +244,7 @@ class Without:
 
 missing = sys.argv.pop(1)
 if missing == "entry point":
-    cli.entry_points = lambda **_: ()
+    importlib.metadata.entry_points = lambda **_: ()
 sys.meta_path[:] = map(Without, sys.meta_path)
 cli.run()
 """

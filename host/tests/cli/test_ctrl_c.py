@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from host.tests.support.commands import SABOT, environment, running, short_deck
-from sabot.cli import _MODULES, interrupted
+from sabot.cli import interrupted
+from sabot.cli.commands import MODULES
 from sabot.cli.service.parallel import run_in_parallel
 from sabot.errors import Interrupted
 from sabot.release.update import Progress
@@ -19,12 +20,6 @@ pytestmark = pytest.mark.slow
 
 _KILLS = 40
 _FIRST_S = 0.5
-
-
-@pytest.fixture(autouse=True)
-def _ctrl_c_is_not_ignored() -> None:
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def test_ctrl_c_in_the_first_half_second_is_quiet(tmp_path: Path) -> None:
@@ -64,7 +59,7 @@ def test_a_shell_sees_130_and_no_word_before_the_command_runs(tmp_path: Path) ->
 
 
 def test_every_command_has_a_line_or_says_it_itself() -> None:
-    assert set(interrupted._LEFT) == set(_MODULES)
+    assert set(interrupted._LEFT) == set(MODULES)
 
 
 def test_what_a_log_and_a_simulated_shoe_leave(tmp_path: Path) -> None:

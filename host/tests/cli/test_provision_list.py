@@ -14,7 +14,7 @@ import pytest
 from host.tests.support.commands import error_line, run, running
 from sabot.cli.service import provision_many
 from sabot.errors import Interrupted
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.release import layout

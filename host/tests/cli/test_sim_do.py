@@ -17,7 +17,7 @@ from host.tests.support.commands import (
     short_deck,
 )
 from sabot.cli.sim import decks_of
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys import signing
 from sabot.link.runtime_folder import base
 from sabot.release import build as releases

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from sabot import cli
 from sabot.cli import view
+from sabot.cli.records.rounds_table import ROUND_COLUMNS, round_cells, rounds_table
 from sabot.log.rounds import Round
 from sabot.reports.terminal.rounds import round_line
 from sabot.text import local_time
@@ -35,12 +36,12 @@ def a_round(**given: object) -> Round:
 
 def test_the_table_of_rounds_shows_each_round(capsys: pytest.CaptureFixture[str]) -> None:
     rounds = [a_round(round=n, player=["9C"], player_total=9, winner="player") for n in (1, 2)]
-    view.print_rows(view.ROUND_COLUMNS, map(view.round_cells, rounds), {})
+    view.print_rows(ROUND_COLUMNS, map(round_cells, rounds), {})
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == list(view.ROUND_COLUMNS)
+    assert lines[0].split() == list(ROUND_COLUMNS)
     assert [line.split()[2] for line in lines[1:]] == ["1", "2"]
     console = Console(width=120, file=io.StringIO(), record=True)
-    console.print(view.rounds_table(rounds))
+    console.print(rounds_table(rounds))
     of_one_shoe = console.export_text().splitlines()
     assert [line.split() for line in of_one_shoe] == [
         lines[0].split()[3:],
@@ -87,11 +88,11 @@ def test_a_unit_id_is_shown_without_effect_on_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], unit: str
 ) -> None:
     ended = a_round(unit=unit, winner="tie")
-    view.print_rows(view.ROUND_COLUMNS, [view.round_cells(ended)], {})
+    view.print_rows(ROUND_COLUMNS, [round_cells(ended)], {})
     _, piped = capsys.readouterr().out.splitlines()
     shown_on = view.Door(width=120, file=io.StringIO(), record=True, force_terminal=True)
     monkeypatch.setattr(view, "console", shown_on)
-    view.print_rows(view.ROUND_COLUMNS, [view.round_cells(ended)], {})
+    view.print_rows(ROUND_COLUMNS, [round_cells(ended)], {})
     shown_on.print(round_line(ended))
     _, row, line = shown_on.export_text().splitlines()
     shown = unit.replace("\x1b", "\\x1b").replace("\n", "\\n")

@@ -16,7 +16,7 @@ from host.tests.log.test_face_down import _dealt, _DealtRound, _Table
 from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.feeds.message import Message, Position
 from sabot.feeds.unit_messages import Context, messages_between
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.log.store import Store
 from sabot_firmware.table.shoe_of_cards import BETWEEN
 

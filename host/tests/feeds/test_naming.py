@@ -5,6 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+import protocol.tests.without_clocks  # noqa: F401
 from sabot.feeds.naming import token
 
 

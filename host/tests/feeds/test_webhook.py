@@ -26,7 +26,10 @@ from host.tests.support.webhook_receiver import (
     Receiver,
     drip,
     flood,
+    half,
     hang,
+    heads,
+    not_yet,
     receiving,
 )
 from sabot.feeds.config import Feed
@@ -68,6 +71,24 @@ def test_other_libraries_read_the_message_and_its_signature() -> None:
     assert event.get_type() == "sabot.round.ended"
     data = event.get_data()
     assert isinstance(data, dict) and data["round"] == 12
+
+
+def test_a_message_has_its_own_headers_and_no_others() -> None:
+    with receiving() as receiver:
+        assert _tried(receiver) == DELIVERED
+    (got,) = receiver.got
+    assert {name.lower() for name in got.headers} == {
+        "host", "user-agent", "content-type", "content-length", "webhook-id", "webhook-timestamp",
+        "webhook-signature", "sabot-delivery",
+    }  # fmt: skip
+
+
+def test_no_proxy_of_the_environment_gets_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    with receiving() as proxy, receiving() as receiver:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.address)
+        assert _tried(receiver) == DELIVERED
+    assert not proxy.got and len(receiver.got) == 1
 
 
 def test_while_secrets_change_each_of_them_verifies_and_no_other() -> None:
@@ -151,7 +172,7 @@ def test_a_receiver_says_when_to_come_back(said: str, wait_s: float) -> None:
     assert outcome.wait_s == wait_s
 
 
-@pytest.mark.parametrize("answer", [hang, drip, flood])
+@pytest.mark.parametrize("answer", [hang, drip, flood, heads, not_yet])
 def test_a_receiver_that_never_ends_costs_a_bounded_time_and_no_memory(
     answer: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +212,29 @@ def test_a_connection_is_used_again_and_one_that_was_closed_meanwhile_is_no_fail
             assert sender.deliver([made("SHOE-7", number)]) == [DELIVERED]
         sender.close()
     assert receiver.ids == [f"SHOE-7/{number}" for number in range(1, 9)]
+
+
+def test_after_tries_that_were_broken_off_the_next_ones_are_delivered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(webhook, "_WITHIN_S", 0.3)
+    with receiving() as receiver:
+        sender = WebhookSender(_feed(receiver))
+        messages = [made(f"SHOE-{unit}", 1) for unit in range(sender.width)]
+        for answer in (hang, flood, drip):
+            receiver.answer = answer
+            assert {each.result for each in sender.deliver(messages)} == {Result.FAILED}
+        monkeypatch.setattr(webhook, "_WITHIN_S", 10.0)
+        receiver.answer = lambda handler, got: handler.take(got)
+        assert sender.deliver(messages) == [DELIVERED] * sender.width
+        sender.close()
+
+
+def test_a_new_connection_that_breaks_is_not_tried_a_second_time_at_once() -> None:
+    for answer in (lambda handler, _: handler.drop(), half):
+        with receiving(answer) as receiver:
+            assert _tried(receiver).result is Result.FAILED
+        assert receiver.connections == len(receiver.got) == 1
 
 
 def test_a_connection_closed_without_an_answer_and_a_port_without_a_server_fail() -> None:

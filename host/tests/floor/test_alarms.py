@@ -16,16 +16,16 @@ from host.tests.support.helpers import FirmwareLog, event_bytes, new_log, shuffl
 from sabot.desk.alerts import Alert
 from sabot.desk.desk import Desk
 from sabot.errors import DiskFull
-from sabot.floor.alarms import WATERMARK
 from sabot.floor.live import Floor
-from sabot.floor.live_table import AlertLimits
 from sabot.floor.wall import tile_of
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.presence import ATTACHED, Span
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Store
-from sabot.reports.incident_search import Search, Wanted
+from sabot.notable.alert_raiser import WATERMARK
+from sabot.notable.incident_search import Search, Wanted
+from sabot.notable.unit_alerts import AlertLimits
 from sabot_firmware.table.shoe_of_cards import DEALING
 
 _KEEP_S = 11
@@ -192,7 +192,10 @@ def test_a_unit_that_comes_after_the_desk_raises_all_its_incidents(
     assert id_ in _ids(desk)
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "{", '{"U1": "x"}', '{"U1": -4}', '{"U1": 0}', "null"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1]", "{", '{"U1": "x"}', '{"U1": -4}', '{"U1": 0}', "null", "[" * 100_000],
+)
 def test_a_watermark_that_was_changed_raises_nothing_twice(
     store: Store, desk: Desk, text: str
 ) -> None:

@@ -12,7 +12,7 @@ from sabot.floor.live import Floor
 from sabot.floor.rounds.index import RoundIndex
 from sabot.floor.rounds.search import Query
 from sabot.log.store import Store, open_store
-from sabot.reports.absences import replacement_of
+from sabot.notable.absences import replacement_of
 from sabot.watch import tile_text
 from sabot.web.tile_view import view_of
 

@@ -9,7 +9,7 @@ import pytest
 from host.tests.support.dealt_events import kept_games
 from host.tests.support.helpers import FirmwareLog, event_bytes, stored
 from sabot.floor.live_table import LiveTable
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.log.reveal import ShownGames
 
 _PLAIN, _SEALING = "0.1.0", "0.2.0"

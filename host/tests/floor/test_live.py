@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.reports.test_incident_search import random_records
+from host.tests.notable.test_incident_search import random_records
 from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, event_bytes, new_log, shuffled_names, stored
@@ -20,7 +20,7 @@ from sabot.floor.live import Floor
 from sabot.floor.live_table import LiveTable
 from sabot.floor.table import STATES
 from sabot.floor.wall import Tile, tile_of
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.follow import RawRecord

@@ -25,7 +25,7 @@ from sabot.floor.rounds import proof
 from sabot.floor.rounds.index import RoundIndex
 from sabot.floor.rounds.proof import AGREES, DIFFERS, NOT_CHECKED, WAITS, Prover
 from sabot.floor.rounds.round_view import RoundView, Sources
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys.chain_keys import Keys
 from sabot.link.events import CardEvent, SealedCardEvent
 from sabot.log.rounds import Round

@@ -21,7 +21,7 @@ from sabot.floor.rounds.search import ANY, Query
 from sabot.floor.rounds.search_line import BadSearch, Known, read_fields, read_line
 from sabot.floor.rounds.search_words import OUTCOMES, in_words
 from sabot.log.store import open_store
-from sabot.reports.incident import KINDS
+from sabot.notable.kinds import LISTED
 from sabot.table_time import zone_of
 from sabot_protocol import enums
 
@@ -273,7 +273,7 @@ def test_each_outcome_and_incident_is_that_of_the_lists(log: Path) -> None:
         found, _ = index.rounds(_read(f"{side} third card"), 10_000)
         got = {(each.unit, each.row.shoe, each.row.round) for each in found}
         assert got == {place for place, each in rounds.items() if len(each.get(side, ())) == 3}
-    for kind in KINDS:
+    for kind in LISTED:
         found, _ = index.rounds(Query(incident=kind), 10_000)
         places = {(e["unit"], e["shoe"], e["round"]) for e in incidents if e["kind"] == kind}
         got = {(each.unit, each.row.shoe, each.row.round) for each in found}

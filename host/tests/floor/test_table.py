@@ -10,7 +10,7 @@ from host.tests.support.dealt_events import kept_games
 from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, shuffled_names
 from sabot.floor.table import PACE_MS, STATES, Table, TableFold
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link import wire
 from sabot.link.events import BettingOpenEvent, Event
 from sabot.log.reveal import Reveal, ShownGames, all_shown

@@ -13,7 +13,7 @@ from host.tests.support.commands import error_line_here
 from host.tests.support.helpers import FirmwareLog, stored
 from host.tests.support.table import seat
 from sabot.cli import app
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.log.store import open_store
 
 EZ = catalogue.document("ez-mini", {"minimum_cents": 500})

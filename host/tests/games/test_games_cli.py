@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from host.tests.support.commands import error_line_here
-from sabot import all_games
 from sabot.cli import app
 from sabot.errors import CommandRefused, Forbidden, SabotError
-from sabot.games import catalogue
-from sabot.games.catalogue import GAMES
+from sabot.games import families
+from sabot.games.baccarat import catalogue
+from sabot.games.baccarat.catalogue import GAMES
 from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.sim.process import SimulatedShoe
@@ -35,7 +35,7 @@ def lines_of(text: str) -> list[str]:
 
 def test_games_lists_every_game_with_what_the_house_chooses() -> None:
     listed = json_of("games")
-    assert [each["name"] for each in listed] == [game.name for game in all_games.GAMES]
+    assert [each["name"] for each in listed] == [game.name for game in families.GAMES]
     mini = listed[0]
     assert mini["title"] == "Mini baccarat"
     assert mini["source"].startswith("Washington State Gambling Commission")
@@ -44,7 +44,7 @@ def test_games_lists_every_game_with_what_the_house_chooses() -> None:
     assert choices["vigorish_permille"]["allowed"] == {"from": 0, "to": 50}
     assert choices["vigorish_permille"]["clause"].startswith("item 8")
     shown = printed("games")
-    for game in all_games.GAMES:
+    for game in families.GAMES:
         assert game.name in shown and game.title in shown
 
 

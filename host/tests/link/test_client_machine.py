@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+import protocol.tests.without_clocks  # noqa: F401
 from host.tests.support.helpers import framed
 from host.tests.support.naive_shoe import KEYS, BadLine, NaiveShoe, naive_event
 from sabot.errors import BadAnswer, CommandRefused, NoShoe, ProtocolMismatch, UnitNotProven

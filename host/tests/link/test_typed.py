@@ -9,7 +9,7 @@ import pytest
 from host.tests.support.helpers import event_bytes, framed, values_of
 from sabot.link import events, messages, wire
 from sabot.link.refusals import TEXTS, text_of
-from sabot.reports.incidents import IncidentFinder
+from sabot.notable.incident_finder import IncidentFinder
 from sabot_definitions import events as event_texts
 from sabot_protocol import enums, frame
 from sabot_protocol import events as event_definitions
@@ -99,7 +99,7 @@ def test_an_event_that_is_said_to_be_notable_makes_an_incident_and_no_other_does
     taken = getattr(IncidentFinder, f"_on_{kind.name}", None)
     where = (
         f"{kind.name} is notable={_NOTABLE[kind.name]} in protocol/sabot_definitions/events.py: an "
-        f"event that is has _on_{kind.name} in host/sabot/reports/incidents.py, and no other has"
+        f"event that is has _on_{kind.name} in host/sabot/notable/incident_finder.py, no other has"
     )
     assert (taken is not None) == _NOTABLE[kind.name], where
     if taken is not None:
@@ -110,7 +110,7 @@ def test_no_incident_is_made_of_an_event_that_there_is_not() -> None:
     names = {kind.name for kind in event_definitions.KINDS}
     taken = {name[4:] for name in dir(IncidentFinder) if name.startswith("_on_")}
     where = "which protocol/sabot_definitions/events.py does not define"
-    assert taken <= names, f"host/sabot/reports/incidents.py has {taken - names}, {where}"
+    assert taken <= names, f"host/sabot/notable/incident_finder.py has {taken - names}, {where}"
 
 
 def test_a_message_of_a_shoe_becomes_its_class_with_names_of_enumerations() -> None:

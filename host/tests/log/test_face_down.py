@@ -25,7 +25,7 @@ from host.tests.support.helpers import FirmwareLog, framed
 from host.tests.support.keeping_shoe import KeepingShoe, KeptPass
 from host.tests.support.naive_shoe import NaiveShoe, answering_shoe
 from sabot.cli import app
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link import wire
 from sabot.log.rounds import Round
 from sabot.reports.terminal.rounds import round_line

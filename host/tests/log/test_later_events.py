@@ -32,8 +32,8 @@ from sabot.log.reading.events import logged_events
 from sabot.log.reading.rounds import logged_rounds
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store, open_store
-from sabot.reports.incident_search import Wanted
-from sabot.reports.incident_spans import search_file
+from sabot.notable.incident_search import Wanted
+from sabot.notable.incident_spans import search_file
 from sabot_protocol import enums, events, games
 
 UNIT = "U1"

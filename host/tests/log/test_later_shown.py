@@ -29,7 +29,7 @@ from sabot.feeds.unit_messages import Context, messages_between
 from sabot.floor.rounds.index import RoundIndex
 from sabot.floor.rounds.search import Query
 from sabot.floor.wall import tile_of
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.link.wire import parse_event

@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import protocol.tests.without_clocks  # noqa: F401
 from host.tests.support.helpers import FirmwareLog, shuffled_names
 from sabot.link import wire
 from sabot.log.quota import JOURNAL_BYTES, REFILL_S, Quota

@@ -36,7 +36,7 @@ from host.tests.support.keeping_shoe import KeepingShoe
 from host.tests.support.naive_shoe import NaiveShoe, answering_shoe
 from sabot.cli import app
 from sabot.errors import CommandRefused
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys import chain_keys, signing
 from sabot.link import wire
 from sabot.link.client import Client
@@ -53,7 +53,7 @@ from sabot.log.reveal import (
 )
 from sabot.log.rounds import Round
 from sabot.log.store import open_store
-from sabot.reports.incidents import incidents_of
+from sabot.notable.incident_finder import incidents_of
 from sabot.reports.report import render
 from sabot.service.capture import kept_passes
 from sabot.text import card_symbol

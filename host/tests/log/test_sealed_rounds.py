@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 import sabot
 from host.tests.support.helpers import FirmwareLog, stored
 from sabot.cli import app
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys import signing
 from sabot.link.events import Event
 from sabot.link.wire import parse_event
 from sabot.log.rounds import Round, rounds_of
 from sabot.log.store import open_store
-from sabot.reports.incidents import incidents_of
+from sabot.notable.incident_finder import incidents_of
 
 _BURNED = ("AS", "2C")
 _ROUND = ("next", "next", "9D", "5S", "TD", "3S")

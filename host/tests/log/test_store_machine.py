@@ -24,6 +24,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+import protocol.tests.without_clocks  # noqa: F401
 from host.tests.log.test_games_kept import VERSION_2
 from host.tests.support.helpers import event_bytes
 from host.tests.support.naive_shoe import recorded

@@ -32,6 +32,7 @@ from sabot.metrics.floor_metrics import FloorMetrics
 from sabot.metrics.forward_metrics import ForwardMetrics, NotaryMetrics
 from sabot.metrics.log_metrics import LogMetrics
 from sabot.metrics.serving import registry_of, serving
+from sabot.notable.kinds import KINDS, Severity
 
 _DOCS = Path(__file__).resolve().parents[3] / "docs"
 _RULES = _DOCS / "monitoring" / "rules.yml"
@@ -84,6 +85,23 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
                 for sample in family.samples:
                     found.setdefault(sample.name, set()).update(sample.labels)
         return found
+
+
+def test_each_kind_of_alert_is_counted_from_the_first_moment_on(tmp_path: Path) -> None:
+    """An alert in Prometheus can then see one more of a kind that was not open before."""
+    with new_log(tmp_path / "log") as store:
+        floor = Floor(store)
+        log = FirmwareLog().load().draw("AC", "2C", "next", "9C")
+        store.append("SHOE-7", stored(log.records))
+        while floor.look() or not floor.tiles():
+            pass
+        store.append("SHOE-7", stored(log.draw("blank").records))
+        while floor.look() or not floor.alerts.open:
+            pass
+        _, alerts = FloorMetrics(floor).collect()
+        counted = {sample.labels["kind"]: sample.value for sample in alerts.samples}
+    raised = {kind.name for kind in KINDS.values() if kind.severity is Severity.ALERT}
+    assert counted == dict.fromkeys(raised, 0) | {"error": 1}
 
 
 def _rules() -> list[dict[str, Any]]:

@@ -120,7 +120,7 @@ def test_after_a_centre_was_set_back_only_its_new_receipts_count(
         assert kept.covered(store, "U1") == last and kept.set_back(store) == {}
 
 
-@pytest.mark.parametrize("text", ["", "x", "[]", '{"U1": "x"}', "7"])
+@pytest.mark.parametrize("text", ["", "x", "[]", '{"U1": "x"}', "7", "[" * 100_000])
 def test_a_fact_that_is_damaged_says_nothing(path: Path, text: str) -> None:
     with open_store(path) as store:
         store.change_fact("set_back", lambda before: text)

@@ -17,7 +17,7 @@ import pytest
 import sabot_firmware
 from host.tests.adversary.cases import cases
 from sabot.errors import BadAnswer, NoShoe, SabotError, UpdateFailed
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys import signing
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.messages import Reply, UpdateReport

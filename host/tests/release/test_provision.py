@@ -10,7 +10,7 @@ import cbor2
 import pytest
 
 from sabot.errors import CommandRefused, KeysUnusable, NoShoe, UnitTaken
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys import chain_keys, signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.client import Client

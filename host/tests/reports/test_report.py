@@ -191,7 +191,7 @@ def test_pictures_are_valid_xml_and_stay_within_their_bounds(short: list[Event])
 
 def test_roads_have_labels_in_words(short: list[Event]) -> None:
     html = render(report_of(short))
-    assert 'aria-label="bead plate: P P T B P T"' in html
+    assert 'aria-label="Bead plate: P P T B P T"' in html
     assert 'aria-label="Big Road: P P T B P T"' in html
     assert 'aria-label="Big Eye Boy: blue"' in html
     assert 'aria-label="Small Road: no marks"' in html

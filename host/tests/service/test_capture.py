@@ -252,7 +252,10 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, folder: str)
     assert (tmp_path / "file").read_text() == "mine"
 
 
-@pytest.mark.parametrize("text", ["", "{}}", '{"a": 1}', "[1]", '[{"pass": 1}]', "\udcff", "5"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}}", '{"a": 1}', "[1]", '[{"pass": 1}]', "\udcff", "5", "[" * 100_000],
+)
 def test_a_file_that_is_not_an_index_is_kept_and_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / capture_folder.INDEX).write_text(text, errors="surrogateescape")
     with answering_shoe(KeepingShoe({1: good_card()})) as port:

@@ -8,7 +8,7 @@ import pytest
 
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.keys.chain_keys import Keys
 from sabot.link.events import Event
 from sabot.log.logger import Logger, LogWatcher

@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
 from sabot.cli import app
+from sabot.games.holdem.shoe_game import document
 from sabot.keys.chain_keys import Keys
 from sabot.log.families.hands import Hand
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import dealt_of
 from sabot.log.store import Filter, Store, open_store
-from sabot.poker.shoe_game import document
 from sabot.sim import deck
 from sabot.sim.dealer import Dealer
 from sabot.sim.holdem_table import HoldemTable

@@ -27,7 +27,7 @@ import cbor2
 from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, NaiveChain, shuffled_names
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.presence import ATTACHED

@@ -115,9 +115,6 @@ class RunningCommand:
     """A running `sabot` command; `lines` are what it has printed so far."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
-        # A child would inherit that pytest ignores SIGINT, as it does in the background of a shell.
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
         self.process = subprocess.Popen(
             [str(SABOT), *arguments],
             cwd=folder,

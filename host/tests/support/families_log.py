@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, shuffled_names
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.log.store import Store
 
 GAMES = {

@@ -4,7 +4,7 @@ import random
 
 from firmware.tests.support.handplan import HandPlan
 from host.tests.support.helpers import FirmwareLog
-from sabot.poker.shoe_game import document
+from sabot.games.holdem.shoe_game import document
 from sabot_firmware.table.dealing import KEY, Dealing
 from sabot_protocol import cards, enums, games
 

@@ -8,8 +8,8 @@ seat 1.
 import json
 from typing import Any
 
-from sabot.poker import hand_file
-from sabot.poker.settle import HandSettlement, settle
+from sabot.games.holdem import hand_file
+from sabot.games.holdem.settle import HandSettlement, settle
 
 ANN, BOB, CLEO = 1, 2, 3
 NAMES = {ANN: "Ann", BOB: "Bob", CLEO: "Cleo"}

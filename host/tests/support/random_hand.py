@@ -18,7 +18,7 @@ from pokerkit import (
     UnfixedLimitHoldem,
 )
 
-from sabot.poker.hand_file import STREETS
+from sabot.games.holdem.hand_file import STREETS
 
 DECK = [rank + suit for rank in "23456789TJQKA" for suit in "CDHS"]
 

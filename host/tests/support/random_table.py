@@ -1,5 +1,5 @@
 """Random rounds of blackjack, dealt and settled by a dealer that shares nothing with
-`sabot.blackjack`: its own totals, its own rules of play, its own payments."""
+`sabot.games.blackjack`: its own totals, its own rules of play, its own payments."""
 
 import random
 from dataclasses import dataclass, field

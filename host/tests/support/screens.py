@@ -19,7 +19,7 @@ from sabot.desk.desk import Desk
 from sabot.desk.roles import ROLES
 from sabot.floor.live import Floor
 from sabot.floor.rounds.index import RoundIndex
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.session import Record
 from sabot.log.store import Store
 from sabot.web.app import make_app

@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from sabot.errors import Forbidden
-from sabot.games import catalogue, wager_file
-from sabot.games.score import Score, score
-from sabot.games.settle import InShoe, Settlement, settle
+from sabot.games.baccarat import catalogue, wager_file
+from sabot.games.baccarat.score import Score, score
+from sabot.games.baccarat.settle import InShoe, Settlement, settle
 from sabot_protocol.games import Game
 
 _Test = TypeVar("_Test", bound=Callable[..., Any])

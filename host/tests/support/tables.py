@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from sabot.blackjack import table_file
-from sabot.blackjack.settle import Line, Settled, settle
+from sabot.games.blackjack import table_file
+from sabot.games.blackjack.settle import Line, Settled, settle
 
 WAGER_CENTS = 1_000
 

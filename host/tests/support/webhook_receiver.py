@@ -166,3 +166,25 @@ def flood(handler: Handler, _: Got) -> None:
         handler.connection.sendall(b"HTTP/1.1 500 No\r\ncontent-length: 1000000000\r\n\r\n")
         while True:
             handler.connection.sendall(b"x" * 65536)
+
+
+def half(handler: Handler, _: Got) -> None:
+    """Close the connection in the middle of an answer."""
+    with suppress(OSError):
+        handler.connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc")
+    handler.drop()
+
+
+def heads(handler: Handler, _: Got) -> None:
+    """Answer with a head without end."""
+    with suppress(OSError):
+        handler.connection.sendall(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            handler.connection.sendall(b"x: y\r\n" * 10000)
+
+
+def not_yet(handler: Handler, _: Got) -> None:
+    """Say without end that the answer is still to come."""
+    with suppress(OSError):
+        while True:
+            handler.connection.sendall(b"HTTP/1.1 102 Processing\r\n\r\n" * 1000)

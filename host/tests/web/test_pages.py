@@ -1,5 +1,6 @@
 """What the pages show, and do."""
 
+import html
 import random
 import re
 import time
@@ -10,6 +11,8 @@ from starlette.testclient import TestClient
 from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, stored
 from host.tests.support.screens import BACCARAT, BOXES, HANDS, MIDI, ORIGIN, PASSWORD, Screens
+from sabot.desk.alerts import Alert
+from sabot.notable.kinds import KINDS, LATER, LISTED, Kind
 from sabot_protocol import events
 
 _PATIENCE_S = 20
@@ -49,6 +52,48 @@ def test_an_alert_stays_open_until_it_is_acknowledged_with_a_remark(screens: Scr
     assert _post(client, "/alerts/acknowledge", id=alert, remark="and again") == 303
     done = client.get("/alerts").text.partition('id="part-done"')[2]
     assert "&lt;b&gt;seen&lt;/b&gt;" in done and "and again" in done
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_an_open_alert_says_what_happened_and_what_to_do(screens: Screens, kind: Kind) -> None:
+    alert = _raise_at_desk(screens, kind.name)
+    shown, to_do = _said_of(screens, alert), f"{kind.do[1:]}."
+    assert kind.words in shown and to_do in shown and kind.name.replace("_", " ") in shown
+    screens.desk.acknowledge(alert, "seen", by="floor")
+    while alert in (raised.alert.id for raised in screens.floor.alerts.open):
+        time.sleep(0.01)
+    shown = _said_of(screens, alert)
+    assert kind.words in shown and to_do not in shown
+
+
+def test_an_alert_that_a_later_version_raised_says_so(screens: Screens) -> None:
+    shown = _said_of(screens, _raise_at_desk(screens, "surplus_copy"))
+    assert LATER.words in shown and "surplus copy" in shown and f"{LATER.do[1:]}." in shown
+
+
+def _raise_at_desk(screens: Screens, kind: str) -> str:
+    """Have the desk note an alert of this kind; return its id."""
+    id_ = f"WORDS-1/{kind}/7"
+    screens.desk.raise_alert(Alert(id_, "WORDS-1", kind, 7, 1, 2, 5, "a detail"))
+    while screens.floor.alerts.of(id_) is None:
+        time.sleep(0.01)
+    return id_
+
+
+def _said_of(screens: Screens, alert: str) -> str:
+    """What the page of alerts says of one, as people read it."""
+    raised = screens.floor.alerts.of(alert)
+    assert raised is not None
+    page = screens.visitor("floor").get("/alerts").text
+    return html.unescape(
+        page.partition(f'id="alert-{raised.number}"')[2].partition("</article>")[0]
+    )
+
+
+def test_a_search_offers_each_kind_of_incident_with_its_words(screens: Screens) -> None:
+    page = html.unescape(screens.visitor("surveillance").get("/search").text)
+    for kind in LISTED.values():
+        assert f">{kind.name.replace('_', ' ')}: {kind.words}</option>" in page
 
 
 def test_several_alerts_of_a_kind_are_acknowledged_together_with_one_remark(

@@ -8,13 +8,13 @@ other units' names. What is beyond that is computed: bytes for each record, and 
 does not depend on how many there are.
 """
 
-import argparse
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -23,6 +23,7 @@ from sabot_hil.benchmarks.centre.chained_floor import Floor
 from sabot_hil.benchmarks.centre.load import Sustained, rate, sustained
 from sabot_hil.benchmarks.centre.running import Centre
 from sabot_hil.kit.centre.postgres import server_folder
+from sabot_hil.kit.runner import print_figures, run
 
 _OUT = Path(__file__).resolve().parents[4] / "docs" / "centre-cost.png"
 _SHOES = (10, 100, 1000)
@@ -157,27 +158,26 @@ def bytes_per_record(full: Sequence[Full]) -> float:
     return full[-1].disk_bytes / full[-1].records
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m sabot_hil.benchmarks.centre.cost")
-    parser.add_argument("--out", type=Path, default=_OUT)
-    parser.add_argument("--most", type=int, default=_SIZES[-1], help="records in the centre")
-    given = parser.parse_args()
+def main(
+    out: Path = _OUT,
+    most: Annotated[int, typer.Option(help="Records in the centre.")] = _SIZES[-1],
+) -> None:
+    """Measure how cost grows with shoes and records, print the figures, and draw them."""
     shoes, full = [], []
     for each in by_shoes():
         shoes.append(each)
-        print(json.dumps(asdict(each)), flush=True)
-    for many in by_records(given.most):
+        print_figures(each)
+    for many in by_records(most):
         full.append(many)
-        print(json.dumps(asdict(many)), flush=True)
-    draw(shoes, full, given.out)
+        print_figures(many)
+    draw(shoes, full, out)
     a_year = 444 * 86_400 * 365.25
     print(
         f"{_ON_PAPER:,} records: {_ON_PAPER * bytes_per_record(full) / 1e9:.0f} GB; a year of a "
         f"thousand tables, {a_year / 1e9:.0f} thousand million: "
-        f"{a_year * bytes_per_record(full) / 1e12:.1f} TB. Drawn to {given.out}."
+        f"{a_year * bytes_per_record(full) / 1e12:.1f} TB. Drawn to {out}."
     )
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

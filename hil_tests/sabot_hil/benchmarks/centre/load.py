@@ -6,19 +6,19 @@ Everything runs on this machine: the sites' forwarders, the server and the notar
 The records are dealt by the firmware's code, with right MACs (`chained_floor.py`).
 """
 
-import argparse
-import json
 import multiprocessing
 import random
 import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 
 from sabot.log.store import open_store
 from sabot_hil.benchmarks import Benchmark
@@ -26,6 +26,7 @@ from sabot_hil.benchmarks.centre.chained_floor import Floor
 from sabot_hil.benchmarks.centre.running import Centre
 from sabot_hil.kit.centre.postgres import server_folder
 from sabot_hil.kit.centre.programs import NOTARY_ROLE, run_sabot
+from sabot_hil.kit.runner import print_figures, run
 
 SHOES, SITES = 1000, 20
 EVENTS = 600  # of each shoe, that wait at the sites
@@ -216,17 +217,16 @@ def centre_load() -> list[Benchmark]:
     ]  # fmt: skip
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m sabot_hil.benchmarks.centre.load")
-    parser.add_argument("--shoes", type=int, default=SHOES)
-    parser.add_argument("--sites", type=int, default=SITES)
-    parser.add_argument("--events", type=int, default=EVENTS, help="of each shoe")
-    parser.add_argument("--seconds", type=float, default=_LAG_S, help="of logging evenly")
-    given = parser.parse_args()
-    for each in measure_load(given.shoes, given.sites, given.events, given.seconds):
-        print(type(each).__name__, json.dumps(asdict(each), indent=1))
+def main(
+    shoes: int = SHOES,
+    sites: int = SITES,
+    events: Annotated[int, typer.Option(help="Of each shoe.")] = EVENTS,
+    seconds: Annotated[float, typer.Option(help="Of logging evenly.")] = _LAG_S,
+) -> None:
+    """Measure, and print, how a centre takes the records of many shoes, and how far it lags."""
+    for each in measure_load(shoes, sites, events, seconds):
+        print_figures(each)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -5,16 +5,16 @@
 Server and client share the cores of this machine. Everything that is committed is synced.
 """
 
-import argparse
-import json
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+import typer
 
 from host.tests.support.postgres import Database, Server, make_template, new_log
 from sabot.audit.verify import VerifyOptions, verify_log
@@ -26,6 +26,7 @@ from sabot.log.store import Removal, open_store
 from sabot_hil.benchmarks import Benchmark
 from sabot_hil.benchmarks.centre.running import SETTINGS
 from sabot_hil.benchmarks.verifying import deal_long_log
+from sabot_hil.kit.runner import print_figures, run
 
 RECORDS = 200_000
 """Of each of two units."""
@@ -284,15 +285,17 @@ def storing() -> list[Benchmark]:
     ]  # fmt: skip
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m sabot_hil.benchmarks.centre.storing")
-    parser.add_argument("--records", type=int, default=RECORDS, help="of each of two units")
-    stored, reading, old, pruning = measure(parser.parse_args().records)
-    figures: list[Any] = [stored, *reading.values(), old, pruning]
-    for each in figures:
-        print(type(each).__name__, json.dumps(asdict(each), indent=1))
+def main(
+    records: Annotated[int, typer.Option(help="Of each of two units.")] = RECORDS,
+) -> None:
+    """Measure, and print, how fast a centre stores, reads and prunes."""
+    stored, reading, old, pruning = measure(records)
+    print_figures(stored)
+    for each in reading.values():
+        print_figures(each)
+    print_figures(old)
+    print_figures(pruning)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -3,17 +3,18 @@
 python -m sabot_hil.benchmarks.floor.following --units 1000 --events 1500000 --seconds 60
 """
 
-import argparse
 import multiprocessing
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 
 from host.tests.support.busy_floor import BusyFloor, make_busy_floor
 from sabot.floor.live import Floor
@@ -21,9 +22,9 @@ from sabot.floor.live_table import LiveTable
 from sabot.log.reveal import ShownGames
 from sabot.log.store import open_store
 from sabot_hil.benchmarks import Benchmark
+from sabot_hil.kit.runner import BUILD, print_figures, run
 
 UNITS, EVENTS, SECONDS, EVENTS_PER_S = 1000, 1_500_000, 20.0, 200
-_BUILD = Path(__file__).resolve().parents[4] / "build"
 _POLL_S = 0.005
 _SETTLE_S = 2.0
 _PAGE_BYTES = 4096
@@ -68,8 +69,8 @@ def measure_following(
     units: int = UNITS, events: int = EVENTS, seconds: float = SECONDS, per_s: int = EVENTS_PER_S
 ) -> Following:
     """Make a log in build/, follow it while another process writes to it, and delete it."""
-    _BUILD.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
+    BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         path = Path(folder) / "log.sqlite"
         busy = make_busy_floor(path, units, events)
         here, there = multiprocessing.Pipe()
@@ -203,21 +204,18 @@ def memory_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE_BYTES
 
 
-def main() -> None:
-    """Measure, and print every figure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--units", type=int, default=UNITS)
-    parser.add_argument("--events", type=int, default=EVENTS)
-    parser.add_argument("--seconds", type=float, default=SECONDS)
-    parser.add_argument("--per-s", type=int, default=EVENTS_PER_S)
-    parser.add_argument("--hour", action="store_true", help="measure an hour of events, too")
-    given = parser.parse_args()
-    figures = asdict(measure_following(given.units, given.events, given.seconds, given.per_s))
-    if given.hour:
-        figures |= asdict(measure_hour(given.units, given.per_s * 3600))
-    for name, value in figures.items():
-        print(f"{name}: {value}")
+def main(
+    units: int = UNITS,
+    events: int = EVENTS,
+    seconds: float = SECONDS,
+    per_s: int = EVENTS_PER_S,
+    hour: Annotated[bool, typer.Option("--hour", help="Measure an hour of events, too.")] = False,
+) -> None:
+    """Measure, and print, how a floor loads and follows its log."""
+    print_figures(measure_following(units, events, seconds, per_s))
+    if hour:
+        print_figures(measure_hour(units, per_s * 3600))
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

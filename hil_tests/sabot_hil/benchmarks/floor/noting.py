@@ -3,7 +3,6 @@
 python -m sabot_hil.benchmarks.floor.noting --units 1000 --events 1500000
 """
 
-import argparse
 import multiprocessing
 import tempfile
 import time
@@ -19,9 +18,9 @@ from sabot.link.session import Record
 from sabot.log.sqlite.store import SqliteStore
 from sabot.log.store import Store, open_store
 from sabot_hil.benchmarks import Benchmark
+from sabot_hil.kit.runner import BUILD, print_figures, run
 
 UNITS, EVENTS = 1000, 1_500_000
-_BUILD = Path(__file__).resolve().parents[4] / "build"
 _LOGGED = 1000
 _GAP_S = 1 / 200  # 200 events a second
 _NOTED = 45
@@ -46,8 +45,8 @@ class Noting:
 
 def measure_noting(units: int = UNITS, events: int = EVENTS) -> Noting:
     """Make a log in build/, log into it while another process writes notes, and delete it."""
-    _BUILD.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
+    BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         path = Path(folder) / "log.sqlite"
         more = make_busy_floor(path, units, events).more()
         with open_store(path) as store:
@@ -119,9 +118,10 @@ def _ms(took: list[float]) -> tuple[float, float]:
     return sorted(took)[len(took) // 2] * 1000, max(took) * 1000
 
 
+def main(units: int = UNITS, events: int = EVENTS) -> None:
+    """Measure, and print, how long notes and events take while both are written."""
+    print_figures(measure_noting(units, events))
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--units", type=int, default=UNITS)
-    parser.add_argument("--events", type=int, default=EVENTS)
-    given = parser.parse_args()
-    print(measure_noting(given.units, given.events))
+    run(main)

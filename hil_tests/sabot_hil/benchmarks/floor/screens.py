@@ -5,7 +5,6 @@
 measures the memory of the server over an hour, too.
 """
 
-import argparse
 import re
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from host.tests.support.busy_floor import BusyFloor, make_busy_floor
 from sabot.desk.desk import Desk
 from sabot.log.store import open_store
 from sabot_hil.benchmarks import Benchmark
+from sabot_hil.kit.runner import print_figures, run
 
 TABLES, EVENTS_PER_S, MINUTES = 1000, 200, 1.0
 _EVENTS_BEFORE = 150  # of each table
@@ -256,17 +256,10 @@ def _processor_s(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
-def main() -> None:
-    """Measure, and print every figure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=TABLES)
-    parser.add_argument("--events-per-s", type=int, default=EVENTS_PER_S)
-    parser.add_argument("--minutes", type=float, default=MINUTES)
-    chosen = parser.parse_args()
-    done = measure_screens(chosen.tables, chosen.events_per_s, chosen.minutes)
-    for name in done.__dataclass_fields__:
-        print(f"{name}: {getattr(done, name):,.4g}")
+def main(tables: int = TABLES, events_per_s: int = EVENTS_PER_S, minutes: float = MINUTES) -> None:
+    """Measure, and print, how long the screens of a large floor take."""
+    print_figures(measure_screens(tables, events_per_s, minutes))
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -3,7 +3,6 @@
 python -m sabot_hil.benchmarks.floor.searching --units 1000 --events 1500000
 """
 
-import argparse
 import multiprocessing
 import resource
 import tempfile
@@ -12,6 +11,9 @@ from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from host.tests.support.busy_floor import make_busy_floor
 from sabot.floor.rounds.index import RoundIndex
@@ -22,9 +24,9 @@ from sabot.floor.rounds.search_line import Known, read_line
 from sabot.log.store import Store, open_store
 from sabot.table_time import zone_of
 from sabot_hil.benchmarks import Benchmark
+from sabot_hil.kit.runner import BUILD, run
 
 UNITS, EVENTS = 1000, 1_500_000
-_BUILD = Path(__file__).resolve().parents[4] / "build"
 _RUNS = 5
 _AT_ONCE = 50  # as on a page
 _POLL_S = 0.02
@@ -55,8 +57,8 @@ class Searching:
 
 def measure_searching(units: int = UNITS, events: int = EVENTS) -> Searching:
     """Make a log in build/, index it in a process of its own, search it, and delete it."""
-    _BUILD.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
+    BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         path = Path(folder) / "log.sqlite"
         make_busy_floor(path, units, events)
         # Not a `Pool`: its processes may have no helpers of their own.
@@ -150,16 +152,13 @@ def _round_ms(store: Store, index: RoundIndex) -> float:
     return longest
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--units", type=int, default=UNITS)
-    parser.add_argument("--events", type=int, default=EVENTS)
-    parser.add_argument("--db", type=Path, help="a log that is there already")
-    given = parser.parse_args()
-    if given.db is None:
-        done = measure_searching(given.units, given.events)
-    else:
-        done = _measure(given.db)
+def main(
+    units: int = UNITS,
+    events: int = EVENTS,
+    db: Annotated[Path | None, typer.Option(help="A log that is there already.")] = None,
+) -> None:
+    """Measure, and print, how long the index of rounds takes, and each kind of query in it."""
+    done = measure_searching(units, events) if db is None else _measure(db)
     print(
         f"{done.events:,} events, {done.rounds:,} rounds: the first after {done.first_rounds_s:.1f}"
         f" s, all after {done.elapsed_s:.1f} s; {done.own_s:.1f} s of the server's processor time,"
@@ -171,4 +170,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -87,7 +87,7 @@ class ChainedUnit:
         own = _POWER_ON, "0.2.0", bytes([1]) * 32, "sim", "mini", self.chain
         return self._event(_BOOT, *own, clock=False)
 
-    def _event(self, kind: int, *own: Any, clock: bool = True, unplaced: bool = False) -> Chained:
+    def _event(self, kind: int, *own: Any, clock: bool = True) -> Chained:
         self._number += 1
         self._t_ms += self._rng.randint(1, _LONGEST_PAUSE_MS)
         unix_ms = self._start_ms + self._t_ms if clock else None

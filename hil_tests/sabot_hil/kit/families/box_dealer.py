@@ -6,8 +6,8 @@ It shares no code with the rules of the firmware or of the verifier.
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from sabot.blackjack import shoe_game
 from sabot.errors import NoShoe
+from sabot.games.blackjack import shoe_game
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.rounds import dealt_of
 from sabot.log.store import open_store

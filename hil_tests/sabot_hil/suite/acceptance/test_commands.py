@@ -3,7 +3,7 @@ import time
 import pytest
 
 from sabot.errors import CommandRefused
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.client import Client
 from sabot.link.events import Event, GameLoadedEvent
 from sabot.link.messages import IdentifyCommand, SetClockCommand, StatusCommand

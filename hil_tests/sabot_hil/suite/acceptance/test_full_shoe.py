@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.events import ResultEvent
 from sabot.log.store import Filter
 from sabot_hil.capabilities import Target, session_with

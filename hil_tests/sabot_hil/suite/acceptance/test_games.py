@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.sim.channel import Outputs
 from sabot_hil.capabilities import Bench, Target, session_with
 from sabot_hil.kit.dealer import load_cards, press_until, turn_key

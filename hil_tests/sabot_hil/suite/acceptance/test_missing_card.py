@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.log.store import Filter
-from sabot.reports.incidents import incidents_of
+from sabot.notable.incident_finder import incidents_of
 from sabot.sim import waveform
 from sabot.sim.waveform import CARD_MM, SAMPLE_RATE_HZ, TRAVEL_MM, UV_MM, A, B
 from sabot.text import card_symbol

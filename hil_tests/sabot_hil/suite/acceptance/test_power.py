@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.client import Client
 from sabot.link.events import UnreadableEvent
 from sabot.link.messages import IdentifyCommand

@@ -9,8 +9,8 @@ from statistics import median
 import numpy as np
 import pytest
 
-from sabot import all_games
-from sabot.games import catalogue
+from sabot.games import families
+from sabot.games.baccarat import catalogue
 from sabot.link import wire
 from sabot.link.client import Client
 from sabot.link.events import Event
@@ -293,7 +293,7 @@ def test_a_shoe_that_seals_cards_is_as_quick_and_has_room(
     """Sealing a card costs time after it has left the head, not before the lock."""
     bench = target.bench
     with session_with(target.shoe) as client:
-        client.load_game(all_games.document(game, {} if game == "holdem" else {"burn": "none"}))
+        client.load_game(families.document(game, {} if game == "holdem" else {"burn": "none"}))
     target.power.off()
     bench.seen()
     begun_us = clock.now_us()
@@ -325,7 +325,7 @@ def test_the_time_of_a_sealed_card_does_not_tell_it(
     not find that in the times of their events."""
     bench, rng = target.bench, random.Random(seed)
     with session_with(target.shoe) as client:
-        client.load_game(all_games.document("holdem", {"seats": 6}))
+        client.load_game(families.document("holdem", {"seats": 6}))
     target.power.off()
     target.power.on()
     late_ms: dict[str, float] = {}

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.messages import IdentifyCommand
 from sabot_hil.capabilities import Bench, Measure, Target, session_with
 from sabot_hil.kit import dealer

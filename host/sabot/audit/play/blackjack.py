@@ -2,7 +2,7 @@
 at the hole card, the dealer's draws, the results.
 
 The rules are written from protocol/README.md, "The game document of blackjack"; no code is shared
-with the firmware or with `sabot.blackjack`.
+with the firmware or with `sabot.games.blackjack`.
 """
 
 from collections.abc import Iterator

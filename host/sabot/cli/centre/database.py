@@ -17,11 +17,7 @@ from sabot.receipts.receipt import Receipt, ReceiptUnusable
 from sabot.terminal import name_text, plain
 from sabot.text import counted, local_time
 
-app = typer.Typer(
-    help="A log in PostgreSQL: make it, lead it to another version, let roles use it, see how it "
-    "is.",
-    no_args_is_help=True,
-)
+app = typer.Typer(no_args_is_help=True)
 
 _MIB = 1 << 20
 

@@ -10,13 +10,17 @@ from sabot.audit import bundle_file
 from sabot.audit.excerpt import collect
 from sabot.cli import options
 from sabot.cli.key_files import default_keys, for_unit, load_private_key
+from sabot.cli.settle import write_phh
 from sabot.cli.view import console, print_json, problems
 from sabot.errors import BundleUnusable
+from sabot.games.family import ToSettle
+from sabot.games.holdem import family as holdem
 from sabot.keys import signing
 from sabot.log import boards
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Filter, Store, open_store
 from sabot.reports.report import ReportInput, is_report, render
+from sabot.reports.selected.one_round import Chosen, round_chosen
 from sabot.reports.selected.selection import units_of
 from sabot.terminal import plain
 from sabot.text import counted
@@ -36,6 +40,23 @@ def _board_of(store: Store, unit: str, shoe: int) -> str:
             f"several boards of {unit} have a shoe of cards {shoe}; name one with --unit: {listed}"
         )
     return having[0] if having else names[-1]
+
+
+def _phh_of(path: Path, chosen: Chosen) -> str:
+    """Return the hand of a HAND.json, with the cards of a log, in the open hand history format."""
+    family = holdem.FAMILY
+    asked = ToSettle(
+        path=path,
+        lines=(),
+        game=None,
+        find=lambda: round_chosen(chosen, family),
+        from_log=True,
+        picks_round=True,
+        round_named=False,
+    )
+    settled = family.settle(asked)
+    assert settled.phh is not None
+    return settled.phh()
 
 
 def export(
@@ -62,7 +83,8 @@ def export(
         typer.Option(
             "--hand",
             metavar="HAND.json",
-            help="The betting of that hand, without its cards; format: host/sabot/poker/README.",
+            help="The betting of that hand, without its cards; format: "
+            "host/sabot/games/holdem/README.",
         ),
     ] = None,
     still_open: Annotated[
@@ -97,10 +119,7 @@ def export(
             store, unit, shoe, keys=known, still_open=still_open, exported_unix_ms=now_unix_ms
         )
     if phh is not None and hand is not None:
-        # Here, because it imports PokerKit, and other exports should not wait for that.
-        from sabot.cli.hand import InLog, write_logged
-
-        write_logged(hand, phh, InLog(db, unit, None, shoe, None))
+        write_phh(phh, _phh_of(hand, Chosen(db, unit, shoe=shoe)))
     signer = signing.fingerprint(signing.public_of(private))
     report = None
     if html is not None:

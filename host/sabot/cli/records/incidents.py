@@ -12,10 +12,11 @@ from sabot.audit.table_names import Tables
 from sabot.cli.chosen import Format, InTime, takes_options
 from sabot.cli.view import Output, console, events_progress, print_objects, problems
 from sabot.log.store import Store, open_store
-from sabot.reports.absences import absences_in, replacement_of
-from sabot.reports.incident import KINDS, Incident, Limits
-from sabot.reports.incident_search import Wanted
-from sabot.reports.incident_spans import search_file
+from sabot.notable.absences import of_host
+from sabot.notable.incident import Incident, Limits
+from sabot.notable.incident_search import Wanted
+from sabot.notable.incident_spans import search_file
+from sabot.notable.kinds import LISTED
 from sabot.terminal import name_text, plain
 
 _DEFAULTS = Limits()
@@ -40,10 +41,11 @@ def incidents(
     ] = _DEFAULTS.reveal_s,
     printed: Format,
 ) -> None:
+    """List what surveillance may want to see on the video: the event, its time, what happened."""
     how, where, db = printed.output, chosen.where, chosen.db
     for name in kind or ():
-        if name not in KINDS:
-            raise typer.BadParameter(f"no incident is of kind {name!r}; kinds: {', '.join(KINDS)}")
+        if name not in LISTED:
+            raise typer.BadParameter(f"no incident is of kind {name!r}; kinds: {', '.join(LISTED)}")
     limits = Limits(long_round_s, long_reveal_s)
     wanted = Wanted(chosen.shoe, *chosen.span, limits)
     with open_store(db) as store, events_progress() as bar:
@@ -74,9 +76,8 @@ def incidents(
 
 
 incidents.__doc__ = (
-    "List what surveillance may want to see on the video: the event, its time, what happened.\n\n"
-    "\b\n"
-    + "\n".join(f"{name:<12} {meaning}" for name, meaning in KINDS.items())
+    f"{incidents.__doc__}\n\n\b\n"
+    + "\n".join(f"{name:<12} {kind.words}" for name, kind in LISTED.items())
     + "\n\nA time is marked as reckoned if it was computed from a clock that was set later in the "
     "same start of the unit. Incidents without any time are listed despite --from and --to."
 )
@@ -87,8 +88,7 @@ def _of_host(store: Store, unit: str, wanted: Wanted) -> list[Incident]:
     event says in which it was."""
     if wanted.shoe is not None:
         return []
-    of_host = [*absences_in(store, unit), *replacement_of(store, unit)]
-    return [each for each in of_host if wanted.has(each)]
+    return [each for each in of_host(store, unit) if wanted.has(each)]
 
 
 def _table_of(each: Incident, tables: Mapping[str, Tables]) -> str:

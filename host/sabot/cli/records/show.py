@@ -10,23 +10,22 @@ import typer
 from sabot.audit.table_names import Tables
 from sabot.cli.chosen import Chosen, Format, takes_options
 from sabot.cli.long_table import Cell
+from sabot.cli.records.rounds_table import ROUND_COLUMNS, round_cells
 from sabot.cli.view import (
-    ROUND_COLUMNS,
     Output,
     print_objects,
     print_rows,
     problems,
-    round_cells,
     time_text,
 )
 from sabot.errors import DatabaseUnusable
 from sabot.link.words import UNKNOWN
 from sabot.log.found import UNKNOWN_KINDS
 from sabot.log.reading.events import EVENT_KINDS, LogEvent
+from sabot.log.reading.rounds import json_of
 from sabot.log.rounds import Dealt
 from sabot.log.store import Row, open_store
 from sabot.reports.event_words import words_of
-from sabot.reports.selected.one_round import json_of
 from sabot.table_time import iso_of
 from sabot.terminal import name_text, plain
 from sabot.text import counted

@@ -8,11 +8,12 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from sabot import all_games, table_time
+from sabot import table_time
 from sabot.cli.screens.serve import AtHand, serving
 from sabot.cli.view import console, problems
 from sabot.desk.desk import Desk
 from sabot.errors import DatabaseUnusable
+from sabot.games import families
 from sabot.keys.chain_keys import Keys
 from sabot.listening import Address
 from sabot.log.logger import Logger, LogWatcher
@@ -92,7 +93,7 @@ class _Table:
         self.shoe = shoe
         self._pace = pace
         self._ended = 0
-        of_game = games.game_of(all_games.document(game, {}))
+        of_game = games.game_of(families.document(game, {}))
         cut: int | None = min(decks.CUT_FROM_END, of_game.cut_from_end)
         if of_game.family == games.HOLDEM:
             cut = None
@@ -120,7 +121,7 @@ class _Table:
 def _shoe(number: int, game: str, key_file: Path) -> SimulatedShoe:
     shoe = SimulatedShoe(
         f"DEMO-{number}",
-        game=all_games.document(game, {}),
+        game=families.document(game, {}),
         keys=key_file,
         table=str(number),
     )

@@ -18,9 +18,7 @@ from sabot.log.store import open_store
 from sabot.table_time import iso_of, text_of
 from sabot.terminal import name_text, plain
 
-app = typer.Typer(
-    help="Who may sign in at the screens: list, add, role, password, close.", no_args_is_help=True
-)
+app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The user's name.")]
 _ONE_OF = f"One of: {', '.join(ROLES)}."

@@ -14,7 +14,7 @@ from sabot.terminal import plain
 
 _PUBLIC_MODE = 0o644
 
-app = typer.Typer(help="Make and show the keys that sign releases, records and receipts.")
+app = typer.Typer()
 
 
 def make(

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from sabot.cli import options
-from sabot.cli.games import GameName, game_of
+from sabot.cli.games import GameName
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.provision_many import provision_list_file
 from sabot.cli.view import console, print_json, problems
+from sabot.games import families
 from sabot.keys import chain_keys, signing
 from sabot.link import command_keys
 from sabot.link.client import Client
@@ -85,7 +86,7 @@ def provision(
         raise typer.BadParameter("--unit is empty; leave it out for the board's own number")
     if when_full not in provisioning.WHEN_FULL:
         raise typer.BadParameter(f"--when-full must be {' or '.join(provisioning.WHEN_FULL)}")
-    document = game_of(game, choose).document
+    document = families.document(game, options.choices_of(choose))
     release_key = signing.load_public(house)
     known = load_command_keys(commands if commands.exists() else None)
     files = provisions.KeyFiles(key_file, commands, known)
@@ -94,7 +95,9 @@ def provision(
             card_set,
             when_full,
             release_key,
-            lambda name, choices: game_of(name or game, choices or choose).document,
+            lambda name, choices: families.document(
+                name or game, options.choices_of(choices or choose)
+            ),
         )
 
         def make_unit(

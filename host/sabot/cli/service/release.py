@@ -17,7 +17,7 @@ from sabot.text import counted
 from sabot_protocol import release
 from sabot_protocol.release import Manifest
 
-app = typer.Typer(help="Show what a release holds, or compare two.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sabot build` made.")]
 

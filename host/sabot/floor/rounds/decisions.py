@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sabot.audit.play.rules import total as total_of_baccarat
-from sabot.blackjack.house import HITS, NO_HOLE_CARD
 from sabot.errors import SabotError
 from sabot.floor.rounds.rule_card import points
-from sabot.games.catalogue import find_game
-from sabot.games.score import score
-from sabot.games.wagers import WAGERS, outcome_of
+from sabot.games.baccarat.catalogue import find_game
+from sabot.games.baccarat.score import score
+from sabot.games.baccarat.wagers import WAGERS, outcome_of
+from sabot.games.blackjack.house import HITS, NO_HOLE_CARD
 from sabot.link.events import (
     BettingClosedEvent,
     BettingEndedEvent,

@@ -17,8 +17,8 @@ from sabot.link.events import DECIDED, Event, ResultEvent, SealedCardEvent, Seal
 from sabot.log.reveal import ShownGames
 from sabot.log.rounds import Dealt, Rounds
 from sabot.log.store import Store
-from sabot.reports.incident_search import Decoded, Search, Wanted, decoded
-from sabot.reports.incident_spans import NotAsOnePass, Part, part_of, records_of
+from sabot.notable.incident_search import Decoded, Search, Wanted, decoded
+from sabot.notable.incident_spans import NotAsOnePass, Part, part_of, records_of
 from sabot_protocol import events
 
 _OF_ROUNDS = [False] * 256

@@ -9,7 +9,7 @@ from typing import Any
 from sabot.floor.rounds.indexed_round import IndexedRound
 from sabot.floor.rounds.search import ANY, Query
 from sabot.log.found import LARGEST
-from sabot.reports.incident import Incident
+from sabot.notable.incident import Incident
 
 _TABLES = f"""
 CREATE TABLE units (id INTEGER PRIMARY KEY, unit TEXT NOT NULL UNIQUE);

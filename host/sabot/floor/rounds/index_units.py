@@ -12,11 +12,11 @@ from sabot.floor.rounds.indexed_round import IndexedRound
 from sabot.log.follow import Follower
 from sabot.log.reveal import hidden_round
 from sabot.log.store import Store
-from sabot.reports.absences import absences_in, replacement_of
-from sabot.reports.incident import Incident
-from sabot.reports.incident_search import Decoded, Shoe, decoded, shoes_in, shoes_of, take
-from sabot.reports.incident_spans import notable_of_records
-from sabot.reports.incidents import IncidentFinder
+from sabot.notable.absences import of_host
+from sabot.notable.incident import Incident
+from sabot.notable.incident_finder import IncidentFinder
+from sabot.notable.incident_search import Decoded, Shoe, decoded, shoes_in, shoes_of, take
+from sabot.notable.incident_spans import notable_of_records
 from sabot_protocol import events
 
 _SETTLED_S = 5.0
@@ -180,8 +180,7 @@ class IndexedUnit:
             self._find_incidents()
         if now_s >= self._notes_due_s:
             self._notes_due_s = now_s + _NOTES_S
-            absent = absences_in(self._store, self._unit)
-            absent += replacement_of(self._store, self._unit)
+            absent = of_host(self._store, self._unit)
             if absent != self._absent:
                 self._absent = absent
                 self._show_incidents()

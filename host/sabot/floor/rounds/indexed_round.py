@@ -1,18 +1,20 @@
 """A round as the index of rounds has it: what can be searched for, in columns."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from sabot.blackjack.house import House, house_of
-from sabot.blackjack.shoe_game import house_in
-from sabot.blackjack.side_wagers import SIDE
 from sabot.errors import SabotError
-from sabot.games.score import score_unchecked
-from sabot.games.wagers import STANDARD, outcome_of
+from sabot.games.baccarat.score import score_unchecked
+from sabot.games.baccarat.wagers import STANDARD, outcome_of
+from sabot.games.blackjack.house import House, house_of
+from sabot.games.blackjack.shoe_game import house_in
+from sabot.games.blackjack.side_wagers import SIDE
 from sabot.log.families.boxes import BOX, BlackjackRound
 from sabot.log.families.hands import Hand
 from sabot.log.reveal import KeptGame
-from sabot.log.rounds import Dealt, Round
+from sabot.log.rounds import Dealt, Round, as_dealt
+from sabot_protocol import games
 from sabot_protocol.blackjack import BlackjackGame
 from sabot_protocol.games import FamilyGame, Game, GameError, game_of
 
@@ -66,6 +68,20 @@ class IndexedRound(NamedTuple):
                 for name, _, cards in named]  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _OfFamily:
+    """What the row of a round has by its family."""
+
+    name: str
+    totals: str
+    outcomes: Sequence[str]
+    hands: Sequence[tuple[str, Sequence[str]]]
+    order: Sequence[str]
+    """Its cards, as they came out."""
+    winner: str | None = None
+    ghost_hand: int | None = None
+
+
 class Indexing:
     """Makes rounds into rows. `kept` has the documents of the games that dealt them."""
 
@@ -73,39 +89,49 @@ class Indexing:
         self._kept = kept
         self._games: dict[bytes, FamilyGame | None] = {}
         self._houses: dict[bytes, House | None] = {}
+        self._of_family: dict[type[Dealt], Callable[[Any, bytes | None], _OfFamily]] = {
+            Round: self._baccarat,
+            BlackjackRound: self._blackjack,
+            Hand: self._holdem,
+        }
 
     def row(self, dealt: Dealt, game: bytes | None) -> IndexedRound:
         """Return the row of a round that has ended. `game` is the SHA-256 of its game document;
         None if its end does not name it."""
-        family, totals, winner, ghost = "baccarat", "", None, None
-        if isinstance(dealt, BlackjackRound):
-            family = "blackjack"
-            if dealt.dealer_total is not None:
-                totals = f"dealer {dealt.dealer_total}"
-            words = self._of_blackjack(dealt, game)
-            hands = _boxes(dealt)
-            order: Sequence[str] = dealt.dealt
-        elif isinstance(dealt, Hand):
-            family, words = "holdem", [RUN_TWICE] * (dealt.run_twice is not None)
-            hands = [(f"seat {n}", cards) for n, cards in enumerate(dealt.hands, 1)]
-            hands += [("board", dealt.board)] + [("second board", dealt.second)] * bool(
-                dealt.second
-            )
-            order = dealt.dealt
-        else:
-            winner, ghost = dealt.winner, dealt.ghost_hand
-            if dealt.player_total is not None:
-                totals = f"{dealt.player_total} to {dealt.banker_total}"
-            words = self._of_baccarat(dealt, game)
-            hands = [("Player", dealt.player), ("Banker", dealt.banker)]
-            order = as_dealt(dealt)
+        of_family = self._of_family[type(dealt)](dealt, game)
         return IndexedRound(
-            dealt.first_event, dealt.last_event, dealt.shoe, dealt.round, family,
-            dealt.started_unix_ms, dealt.ended_unix_ms, winner, dealt.void, ghost,
-            len(dealt.by_hand), dealt.sealed, totals, f" {' '.join(dict.fromkeys(words))} ",
-            ",".join(f"{name}:{''.join(cards)}" for name, cards in hands if cards), "".join(order),
-            dealt.not_understood,
+            dealt.first_event, dealt.last_event, dealt.shoe, dealt.round, of_family.name,
+            dealt.started_unix_ms, dealt.ended_unix_ms, of_family.winner, dealt.void,
+            of_family.ghost_hand, len(dealt.by_hand), dealt.sealed, of_family.totals,
+            f" {' '.join(dict.fromkeys(of_family.outcomes))} ",
+            ",".join(f"{name}:{''.join(cards)}" for name, cards in of_family.hands if cards),
+            "".join(of_family.order), dealt.not_understood,
         )  # fmt: skip
+
+    def _baccarat(self, dealt: Round, game: bytes | None) -> _OfFamily:
+        totals = ""
+        if dealt.player_total is not None:
+            totals = f"{dealt.player_total} to {dealt.banker_total}"
+        return _OfFamily(
+            games.BACCARAT,
+            totals,
+            self._of_baccarat(dealt, game),
+            [("Player", dealt.player), ("Banker", dealt.banker)],
+            as_dealt(dealt),
+            dealt.winner,
+            dealt.ghost_hand,
+        )
+
+    def _blackjack(self, dealt: BlackjackRound, game: bytes | None) -> _OfFamily:
+        totals = "" if dealt.dealer_total is None else f"dealer {dealt.dealer_total}"
+        words = self._of_blackjack(dealt, game)
+        return _OfFamily(games.BLACKJACK, totals, words, _boxes(dealt), dealt.dealt)
+
+    def _holdem(self, dealt: Hand, game: bytes | None) -> _OfFamily:
+        hands = [(f"seat {n}", cards) for n, cards in enumerate(dealt.hands, 1)]
+        hands += [("board", dealt.board)] + [("second board", dealt.second)] * bool(dealt.second)
+        words = [RUN_TWICE] * (dealt.run_twice is not None)
+        return _OfFamily(games.HOLDEM, "", words, hands, dealt.dealt)
 
     def _game(self, sha256: bytes) -> FamilyGame | None:
         if sha256 not in self._games:
@@ -148,14 +174,6 @@ class Indexing:
                     house = None
             self._houses[sha256] = house
         return self._houses[sha256]
-
-
-def as_dealt(dealt: Round) -> list[str]:
-    """Return the cards of a round of baccarat as they came out: to each hand in turn, the Player
-    first."""
-    longest = max(len(dealt.player), len(dealt.banker))
-    pairs = [(dealt.player[n : n + 1], dealt.banker[n : n + 1]) for n in range(longest)]
-    return [card for pair in pairs for hand in pair for card in hand]
 
 
 def _winning(game: Game, dealt: Round) -> Iterator[str]:

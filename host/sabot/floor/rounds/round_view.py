@@ -31,8 +31,8 @@ from sabot.log.reveal import (
 )
 from sabot.log.rounds import Dealt, Round, Rounds
 from sabot.log.store import DAMAGED, Filter, Row, Store
+from sabot.notable.incident import Incident
 from sabot.reports.event_words import words_of
-from sabot.reports.incident import Incident
 from sabot_protocol.games import FamilyGame, Game, GameError, game_of
 
 _MOST_EVENTS = 3000  # a round has forty; what a forger adds is not shown

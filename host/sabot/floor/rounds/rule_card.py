@@ -1,17 +1,19 @@
 """The rule card of a game as it was in force: from the document by which a round was dealt."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sabot.blackjack.shoe_game import GAME as BLACKJACK
-from sabot.blackjack.shoe_game import house_in as blackjack_house_in
 from sabot.errors import UnknownGame
-from sabot.games.catalogue import find_game
+from sabot.games.baccarat.catalogue import find_game
+from sabot.games.baccarat.house_game import ONLY_WITH, WAGERS_OF_CHOICE, chosen_in
+from sabot.games.baccarat.wagers import WAGERS
+from sabot.games.blackjack.shoe_game import GAME as BLACKJACK
+from sabot.games.blackjack.shoe_game import house_in as blackjack_house_in
 from sabot.games.choices import Choice, value_text
-from sabot.games.house_game import ONLY_WITH, WAGERS_OF_CHOICE, chosen_in
-from sabot.games.wagers import WAGERS
-from sabot.poker.shoe_game import GAME as HOLDEM
-from sabot.poker.shoe_game import house_in as holdem_house_in
+from sabot.games.holdem.shoe_game import GAME as HOLDEM
+from sabot.games.holdem.shoe_game import house_in as holdem_house_in
+from sabot_protocol import games
 from sabot_protocol.blackjack import BlackjackGame
 from sabot_protocol.games import FamilyGame, Game, GameError, game_of
 from sabot_protocol.holdem import HoldemGame
@@ -44,24 +46,7 @@ def rule_card(document: bytes) -> RuleCard | None:
         game = game_of(document)
     except GameError:
         return None
-    source, sections = "", list[Section]()
-    if isinstance(game, Game):
-        sections.append(_deal(game))
-        try:
-            house_game = find_game(game.name)
-        except UnknownGame:
-            house_game = None
-        if house_game is not None:
-            source = house_game.source
-            wanted = [each for each in house_game.choices if _offered(each, game)]
-            sections.append(_wagers(game, house_game.rules))
-            sections += _choices((each, chosen_in(game, each.name)) for each in wanted)
-    elif isinstance(game, BlackjackGame):
-        source = BLACKJACK.source
-        sections += _choices(_of_family(BLACKJACK.choices, game, blackjack_house_in(game)))
-    elif isinstance(game, HoldemGame):
-        source = HOLDEM.source
-        sections += _choices(_of_family(HOLDEM.choices, game, holdem_house_in(game)))
+    source, sections = _CARDS[game.family](game)
     return RuleCard(game.name, game.title, source, game.sha256.hex(), tuple(sections))
 
 
@@ -77,6 +62,36 @@ def points(some: Sequence[int]) -> str:
             runs.append([each])
     parts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
     return " and ".join(([", ".join(parts[:-1])] if parts[:-1] else []) + parts[-1:])
+
+
+def _of_baccarat(game: Game) -> tuple[str, list[Section]]:
+    sections = [_deal(game)]
+    try:
+        house_game = find_game(game.name)
+    except UnknownGame:  # of a later version
+        return "", sections
+    sections.append(_wagers(game, house_game.rules))
+    wanted = [each for each in house_game.choices if _offered(each, game)]
+    sections += _choices((each, chosen_in(game, each.name)) for each in wanted)
+    return house_game.source, sections
+
+
+def _of_blackjack(game: BlackjackGame) -> tuple[str, list[Section]]:
+    house = blackjack_house_in(game)
+    return BLACKJACK.source, [*_choices(_of_family(BLACKJACK.choices, game, house))]
+
+
+def _of_holdem(game: HoldemGame) -> tuple[str, list[Section]]:
+    house = holdem_house_in(game)
+    return HOLDEM.source, [*_choices(_of_family(HOLDEM.choices, game, house))]
+
+
+_CARDS: Mapping[str, Callable[[Any], tuple[str, list[Section]]]] = {
+    games.BACCARAT: _of_baccarat,
+    games.BLACKJACK: _of_blackjack,
+    games.HOLDEM: _of_holdem,
+}
+"""The source of a game's rules and the tables of its rule card, by its family."""
 
 
 def _deal(game: Game) -> Section:

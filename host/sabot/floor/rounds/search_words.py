@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from sabot.blackjack.side_wagers import SIDE
 from sabot.floor.rounds.indexed_round import (
     BANKER_DREW,
     DEALER_BLACKJACK,
@@ -17,10 +16,11 @@ from sabot.floor.rounds.indexed_round import (
     SPLIT,
 )
 from sabot.floor.rounds.search import ANY, Query
-from sabot.games.wagers import STANDARD, WAGERS
-from sabot.reports.incident import KINDS
+from sabot.games.baccarat.wagers import STANDARD, WAGERS
+from sabot.games.blackjack.side_wagers import SIDE
+from sabot.notable.kinds import LISTED
 from sabot.table_time import text_of
-from sabot.text import card_symbol
+from sabot.text import card_symbol, spaced
 from sabot_protocol import enums
 
 BACCARAT, OF_WAGERS, OF_BLACKJACK, OF_HOLDEM = "Baccarat", "Wagers", "Blackjack", "Hold'em"
@@ -34,12 +34,8 @@ class Outcome:
     group: str
 
 
-def _spaced(name: str) -> str:
-    return name.replace("_", " ")
-
-
 def _title(name: str) -> str:
-    return _spaced(name).capitalize()
+    return spaced(name).capitalize()
 
 
 def _all_outcomes() -> dict[str, Outcome]:
@@ -55,9 +51,9 @@ def _all_outcomes() -> dict[str, Outcome]:
     for wager in WAGERS.values():
         for prize in wager.prizes:
             if prize.name not in (*STANDARD, *found):
-                found[prize.name] = Outcome(f"{wager.title}: {_spaced(prize.name)}", OF_WAGERS)
+                found[prize.name] = Outcome(f"{wager.title}: {spaced(prize.name)}", OF_WAGERS)
     for name in enums.OUTCOMES:
-        title = "a blackjack" if name == "blackjack" else _spaced(name)
+        title = "a blackjack" if name == "blackjack" else spaced(name)
         found[name] = Outcome(f"A hand: {title}", OF_BLACKJACK)
     found[DOUBLED] = Outcome("A hand was doubled", OF_BLACKJACK)
     found[SPLIT] = Outcome("A box was split", OF_BLACKJACK)
@@ -98,13 +94,13 @@ _SAID = {
 def _all_phrases() -> dict[str, tuple[str, str]]:
     found = {}
     for name in OUTCOMES:
-        found[_spaced(name)] = found[name] = ("outcome", name)
+        found[spaced(name)] = found[name] = ("outcome", name)
         if name in WAGERS or name in SIDE:
             title = WAGERS[name].title if name in WAGERS else SIDE[name].title
             found[title.lower()] = ("outcome", name)
-    for kind in KINDS:
-        found[f"incident {_spaced(kind)}"] = ("incident", kind)
-        found.setdefault(_spaced(kind), ("incident", kind))
+    for kind in LISTED:
+        found[f"incident {spaced(kind)}"] = ("incident", kind)
+        found.setdefault(spaced(kind), ("incident", kind))
     for winner in enums.WINNERS:
         for said in (
             winner, f"{winner} wins", f"{winner} won", f"won by {winner}", f"winner {winner}",
@@ -138,8 +134,8 @@ def in_words(query: Query, zone: tzinfo) -> str:
     parts += [f"won by {query.winner}" if query.winner != "tie" else "tie"] * bool(query.winner)
     parts += [OUTCOMES[each].title for each in query.outcomes]
     if query.incident is not None:
-        spaced = query.incident.replace("_", " ")
-        parts.append("any incident" if query.incident == ANY else f"incident: {spaced}")
+        is_any = query.incident == ANY
+        parts.append("any incident" if is_any else f"incident: {spaced(query.incident)}")
     parts += ["a card entered by hand"] * query.by_hand
     parts += ["void"] * query.void + ["ghost hand"] * query.ghost
     return ", ".join(parts)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import tzinfo
+from typing import Any
 
 from sabot.errors import DatabaseUnusable
 from sabot.link.events import Event
@@ -10,6 +12,7 @@ from sabot.log.found import UNKNOWN_KINDS
 from sabot.log.reveal import hidden_round
 from sabot.log.rounds import Dealt, dealt_of
 from sabot.log.store import DAMAGED, Filter, Row, Store
+from sabot.table_time import iso_of
 
 _ROUND_KINDS = (
     "boot", "betting_open", "ghost_hand", "card", "seal", "sealed_card", "unsealed", "result",
@@ -86,3 +89,13 @@ def _within(unix_ms: int | None, begin: int | None, end: int | None) -> bool:
         and (begin is None or unix_ms >= begin)
         and (end is None or unix_ms < end)
     )
+
+
+def json_of(ended: Dealt, table: str, zone: tzinfo | None = None) -> dict[str, Any]:
+    """Return a round of any family, dealt at `table`, as `sabot rounds --json` prints it: in UTC,
+    or on the clock of `zone`."""
+    fields = {"unit": "", "table": table} | ended.as_json()
+    if zone is not None:
+        fields["started"] = iso_of(ended.started_unix_ms, zone)
+        fields["ended"] = iso_of(ended.ended_unix_ms, zone)
+    return fields

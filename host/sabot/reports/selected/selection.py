@@ -4,9 +4,10 @@ Options combine: what is listed fits all of them. Units, numbers, kinds and time
 database; winner, naturals and cards are known only when a round has been put together.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from sabot.audit.table_names import Tables
 from sabot.errors import DatabaseUnusable
@@ -15,7 +16,7 @@ from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
 from sabot.log.reading.events import LogEvent, logged_events
 from sabot.log.reading.rounds import rounds_between
-from sabot.log.rounds import Dealt, Round
+from sabot.log.rounds import Dealt, Round, as_dealt
 from sabot.log.store import Filter, Row, Store
 
 _BLOCK = 50  # rounds that are read at once, from the newest on
@@ -39,19 +40,12 @@ class RoundsWanted:
     def selects(self, ended: Dealt) -> bool:
         """Whether a round has the winner, a natural, and the cards one after the other: in a hand,
         or as they came out of the shoe. Only a round of baccarat has a winner and a natural."""
-        if isinstance(ended, BlackjackRound):
-            of_boxes = [hand.cards for box in ended.boxes for hand in box]
-            of_round = (*of_boxes, ended.dealer, ended.dealt)
-            asked = self.winner is not None or self.natural
-            return not asked and any(_has_sequence(each, self.cards) for each in of_round)
-        if isinstance(ended, Hand):
-            of_hand = (*ended.hands, ended.board, ended.second, ended.dealt)
-            asked = self.winner is not None or self.natural
-            return not asked and any(_has_sequence(each, self.cards) for each in of_hand)
-        if self.winner not in (None, ended.winner) or (self.natural and not ended.natural):
+        if isinstance(ended, Round):
+            if self.winner not in (None, ended.winner) or (self.natural and not ended.natural):
+                return False
+        elif self.winner is not None or self.natural:
             return False
-        hands = (ended.player, ended.banker, _as_dealt(ended))
-        return any(_has_sequence(hand, self.cards) for hand in hands)
+        return any(_has_sequence(each, self.cards) for each in _SEQUENCES[type(ended)](ended))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +226,25 @@ def _of_rounds(
             yield event
 
 
-def _as_dealt(ended: Round) -> list[str]:
-    """The cards in the order in which they came out: to each hand in turn, the Player first."""
-    longest = max(len(ended.player), len(ended.banker))
-    pairs = [(ended.player[n : n + 1], ended.banker[n : n + 1]) for n in range(longest)]
-    return [card for pair in pairs for hand in pair for card in hand]
+def _of_baccarat(ended: Round) -> Sequence[Sequence[str]]:
+    return ended.player, ended.banker, as_dealt(ended)
+
+
+def _of_boxes(ended: BlackjackRound) -> Sequence[Sequence[str]]:
+    of_boxes = [hand.cards for box in ended.boxes for hand in box]
+    return *of_boxes, ended.dealer, ended.dealt
+
+
+def _of_seats(ended: Hand) -> Sequence[Sequence[str]]:
+    return *ended.hands, ended.board, ended.second, ended.dealt
+
+
+_SEQUENCES: Mapping[type[Dealt], Callable[[Any], Sequence[Sequence[str]]]] = {
+    Round: _of_baccarat,
+    BlackjackRound: _of_boxes,
+    Hand: _of_seats,
+}
+"""The sequences of cards in a round: in each hand, and as they came out of the shoe."""
 
 
 def _has_sequence(hand: Sequence[str], cards: Sequence[str]) -> bool:

@@ -1,26 +1,20 @@
 """Rounds as text for a terminal: cards, totals, outcomes."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from rich.text import Text
 
 from sabot.log.families.boxes import BlackjackRound, BoxHand
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round, not_understood_text
-from sabot.terminal import MOST_IN_NAME, card_text, plain
+from sabot.terminal import MOST_IN_NAME, card_text, hand_text, plain
 from sabot.text import counted, shortened
 
 WINNER_STYLE = {"player": "bold blue", "banker": "bold red", "tie": "bold green"}
 """How the winners of baccarat look."""
-
-
-def hand_text(hand: Sequence[str], total: int | None) -> Text:
-    """A hand's total and its cards."""
-    text = Text("-" if total is None else str(total), style="bold")
-    for card in hand:
-        text.append("  ").append_text(card_text(card))
-    return text
 
 
 def outcome_text(ended: Round) -> Text:
@@ -44,38 +38,6 @@ def outcome_text(ended: Round) -> Text:
     return text
 
 
-def round_line(ended: Dealt) -> Text:
-    """A round as one line."""
-    line = plain(
-        f"{shortened(ended.unit, MOST_IN_NAME)} shoe {ended.shoe} round {ended.round:>2}  "
-    )
-    if isinstance(ended, BlackjackRound):
-        line.append_text(_dealer_text(ended)).append("  ").append_text(_boxes_text(ended))
-        return line.append("  ").append_text(_end_of_boxes(ended))
-    if isinstance(ended, Hand):
-        return line.append_text(_boards_text(ended)).append("  ").append_text(_end_text(ended))
-    line.append_text(_padded(Text("P ") + hand_text(ended.player, ended.player_total), 20))
-    line.append_text(_padded(Text("B ") + hand_text(ended.banker, ended.banker_total), 20))
-    return line.append_text(outcome_text(ended))
-
-
-def open_round_text(dealt: Dealt) -> Text:
-    """The cards of a round that has not ended, as far as they are known."""
-    if isinstance(dealt, BlackjackRound):
-        text = _dealer_text(dealt)
-        for number, box in enumerate(dealt.boxes, 1):
-            text.append(f"   box {number} ")
-            text.append_text(Text(" / ").join(_cards_text(hand.cards) for hand in box))
-    elif isinstance(dealt, Hand):
-        text = Text(f"{counted(dealt.seats, 'seat')}   ").append_text(_boards_text(dealt))
-    else:
-        text = Text("P ").append_text(_cards_text(dealt.player))
-        text.append("   B ").append_text(_cards_text(dealt.banker))
-    text.append(f"   {counted(dealt.sealed, 'sealed card')}" if dealt.sealed else "")
-    _append_unknown(text, dealt)
-    return text
-
-
 def _append_unknown(text: Text, dealt: Dealt) -> None:
     """Add that the round has an event that is not understood in full."""
     if dealt.not_understood is not None:
@@ -84,20 +46,6 @@ def _append_unknown(text: Text, dealt: Dealt) -> None:
 
 def _cards_text(cards: Sequence[str]) -> Text:
     return Text(" ").join(map(card_text, cards)) if cards else Text("-")
-
-
-def cells_of_hands(ended: Dealt) -> list[Text]:
-    """What is in the columns Player, Banker, result: of hold'em the seats, the board, the end;
-    of blackjack the boxes, the dealer, the outcomes."""
-    if isinstance(ended, BlackjackRound):
-        return [_boxes_text(ended), _dealer_text(ended), _end_of_boxes(ended)]
-    if isinstance(ended, Hand):
-        return [Text(counted(ended.seats, "seat")), _boards_text(ended), _end_text(ended)]
-    return [
-        hand_text(ended.player, ended.player_total),
-        hand_text(ended.banker, ended.banker_total),
-        outcome_text(ended),
-    ]
 
 
 _OUTCOMES = {
@@ -167,3 +115,96 @@ def _end_text(hand: Hand) -> Text:
 def _padded(text: Text, width: int) -> Text:
     text.pad_right(max(0, width - len(text)))
     return text
+
+
+def _line_of_baccarat(ended: Round) -> Text:
+    player = _padded(Text("P ") + hand_text(ended.player, ended.player_total), 20)
+    banker = _padded(Text("B ") + hand_text(ended.banker, ended.banker_total), 20)
+    return player.append_text(banker).append_text(outcome_text(ended))
+
+
+def _line_of_boxes(ended: BlackjackRound) -> Text:
+    line = _dealer_text(ended).append("  ").append_text(_boxes_text(ended))
+    return line.append("  ").append_text(_end_of_boxes(ended))
+
+
+def _line_of_seats(ended: Hand) -> Text:
+    return _boards_text(ended).append("  ").append_text(_end_text(ended))
+
+
+def _open_baccarat(dealt: Round) -> Text:
+    text = Text("P ").append_text(_cards_text(dealt.player))
+    return text.append("   B ").append_text(_cards_text(dealt.banker))
+
+
+def _open_boxes(dealt: BlackjackRound) -> Text:
+    text = _dealer_text(dealt)
+    for number, box in enumerate(dealt.boxes, 1):
+        text.append(f"   box {number} ")
+        text.append_text(Text(" / ").join(_cards_text(hand.cards) for hand in box))
+    return text
+
+
+def _open_seats(dealt: Hand) -> Text:
+    return Text(f"{counted(dealt.seats, 'seat')}   ").append_text(_boards_text(dealt))
+
+
+def _cells_of_baccarat(ended: Round) -> list[Text]:
+    return [
+        hand_text(ended.player, ended.player_total),
+        hand_text(ended.banker, ended.banker_total),
+        outcome_text(ended),
+    ]
+
+
+def _cells_of_boxes(ended: BlackjackRound) -> list[Text]:
+    return [_boxes_text(ended), _dealer_text(ended), _end_of_boxes(ended)]
+
+
+def _cells_of_seats(ended: Hand) -> list[Text]:
+    return [Text(counted(ended.seats, "seat")), _boards_text(ended), _end_text(ended)]
+
+
+DealtT = TypeVar("DealtT", bound=Dealt)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown(Generic[DealtT]):
+    """How the rounds of a family are shown."""
+
+    line: Callable[[DealtT], Text]
+    """The round after its unit and numbers."""
+    while_open: Callable[[DealtT], Text]
+    """The cards of a round that has not ended."""
+    cells: Callable[[DealtT], list[Text]]
+    """What is in the columns Player, Banker, result."""
+
+
+SHOWN: Mapping[type[Dealt], _Shown[Any]] = {
+    Round: _Shown(_line_of_baccarat, _open_baccarat, _cells_of_baccarat),
+    BlackjackRound: _Shown(_line_of_boxes, _open_boxes, _cells_of_boxes),
+    Hand: _Shown(_line_of_seats, _open_seats, _cells_of_seats),
+}
+"""By the class of the rounds of a family."""
+
+
+def round_line(ended: Dealt) -> Text:
+    """A round as one line."""
+    line = plain(
+        f"{shortened(ended.unit, MOST_IN_NAME)} shoe {ended.shoe} round {ended.round:>2}  "
+    )
+    return line.append_text(SHOWN[type(ended)].line(ended))
+
+
+def open_round_text(dealt: Dealt) -> Text:
+    """The cards of a round that has not ended, as far as they are known."""
+    text = SHOWN[type(dealt)].while_open(dealt)
+    text.append(f"   {counted(dealt.sealed, 'sealed card')}" if dealt.sealed else "")
+    _append_unknown(text, dealt)
+    return text
+
+
+def cells_of_hands(ended: Dealt) -> list[Text]:
+    """What is in the columns Player, Banker, result: of hold'em the seats, the board, the end;
+    of blackjack the boxes, the dealer, the outcomes."""
+    return SHOWN[type(ended)].cells(ended)

@@ -1,8 +1,23 @@
-"""An operation of the API: its route, and its part of the OpenAPI description, from one place."""
+"""An operation of the API: its route, and its part of the OpenAPI description, from one place.
 
-from collections.abc import Callable, Mapping
+The type that a handler returns is also what the description says of its answer.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from inspect import cleandoc
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    NotRequired,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from starlette.responses import JSONResponse, Response
 
@@ -12,11 +27,34 @@ from sabot.web.access import PUBLIC, SIGNED_IN, Guarded, Handler, Visit
 Schema = Mapping[str, Any]
 """A JSON schema."""
 
-TEXT: Schema = {"type": "string"}
-NUMBER: Schema = {"type": "integer"}
-FLAG: Schema = {"type": "boolean"}
 
-_ERROR: Schema = {"type": "object", "properties": {"error": TEXT}, "required": ["error"]}
+class _Error(TypedDict):
+    error: str
+
+
+class _OpenAlerts(TypedDict):
+    open: int
+    newest: int
+
+
+class _OfEvery(TypedDict):
+    """What an event of a stream may have besides what changed: how many alerts are open, and the
+    time. One with the time alone shows that the connection lasts."""
+
+    alerts: _OpenAlerts
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A note at a type of objects that may have any fields, besides those of a typed dict."""
+
+    name: str
+    description: str
+    known: type[Any] | None = None
+
+
+_ERROR = Annotated[Mapping[str, Any], Open("Error", "Why there is no answer.", _Error)]
 _ERRORS = {
     "400": "the request is wrong; the error says what is",
     "401": "there is no session, or it has ended",
@@ -27,46 +65,9 @@ _ERRORS = {
 }
 
 
-def optional(schema: Schema) -> Schema:
-    """The schema of a value that may be null."""
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def list_of(schema: Schema) -> Schema:
-    """The schema of a list."""
-    return {"type": "array", "items": schema}
-
-
-def record(**properties: Schema) -> Schema:
-    """The schema of an object that has all these properties and no others."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def event(**properties: Schema) -> Schema:
-    """The schema of an event of a stream. Besides what changed it may say how many alerts are open;
-    one with the time alone shows that the connection lasts."""
-    alerts = record(open=NUMBER, newest=NUMBER)
-    return {
-        "type": "object",
-        "properties": {**properties, "alerts": alerts, "now": NUMBER},
-        "required": ["now"],
-        "additionalProperties": False,
-    }
-
-
-def named(name: str) -> Schema:
-    """A reference to one of the schemas of the description."""
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a client can ask for. `handler` makes the answer, or for `stream` the feed."""
+    """What a client can ask for. `handler` makes the answer, or for a stream the feed."""
 
     method: str
     path: str
@@ -74,41 +75,44 @@ class Operation:
     handler: Callable[[Visit], Any]
     right: str
     summary: str
-    answer: Schema
-    """What a 200 has; of a stream, each event's data."""
-    body: Mapping[str, Schema] = field(default_factory=dict)
+    body: Sequence[str] = ()
     """The fields of the JSON object that the client sends; all are texts."""
     query: Mapping[str, str] = field(default_factory=dict)
     """What each parameter of the query means."""
-    stream: bool = False
+    streams: type[Any] | None = None
+    """Of a stream: what its events say of what has changed."""
 
     def route(self) -> Guarded:
         """The route; a parameter of the path may have any characters."""
         path = self.path.replace("}", ":path}")
         return Guarded(path, _answering(self.handler), self.right, [self.method])
 
-    def description(self) -> dict[str, Any]:
+    def description(self, types: "Types") -> dict[str, Any]:
         """The operation as OpenAPI describes it."""
         in_path = [part[1:].rstrip("}") for part in self.path.split("/") if part.startswith("{")]
         parameters: list[dict[str, Any]] = [
-            {"name": name, "in": "path", "required": True, "schema": TEXT} for name in in_path
+            {"name": name, "in": "path", "required": True, "schema": _TEXT} for name in in_path
         ]
         parameters += [
-            {"name": name, "in": "query", "required": False, "schema": TEXT, "description": text}
+            {"name": name, "in": "query", "required": False, "schema": _TEXT, "description": text}
             for name, text in self.query.items()
         ]
-        content = "text/event-stream" if self.stream else "application/json"
+        if self.streams is None:
+            content = "application/json"
+            answer = types.schema(get_type_hints(self.handler)["return"])
+        else:
+            content, answer = "text/event-stream", types.event(self.streams)
         described: dict[str, Any] = {
             "summary": self.summary,
             "description": f"Right: {self.right}. Roles: {_roles(self.right)}.",
             "operationId": f"{self.method.lower()}{self.path}".replace("/", "_"),
             "parameters": parameters,
             "responses": {
-                "200": {"description": "done", "content": {content: {"schema": self.answer}}},
+                "200": {"description": "done", "content": {content: {"schema": answer}}},
                 **{
                     status: {
                         "description": text,
-                        "content": {"application/json": {"schema": named("Error")}},
+                        "content": {"application/json": {"schema": types.schema(_ERROR)}},
                     }
                     for status, text in _ERRORS.items()
                 },
@@ -116,18 +120,95 @@ class Operation:
             "security": [] if self.right == PUBLIC else [{"token": []}, {"cookie": []}],
         }
         if self.body:
+            schema = _record(dict.fromkeys(self.body, _TEXT))
             described["requestBody"] = {
                 "required": True,
-                "content": {"application/json": {"schema": record(**self.body)}},
+                "content": {"application/json": {"schema": schema}},
             }
         return described
 
 
-def describe(operations: list[Operation], schemas: Mapping[str, Schema], version: str) -> Schema:
+class Types:
+    """The types of answers as schemas. Those with public names are named in the description."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, Schema] = {}
+
+    def schema(self, type_: Any) -> Schema:
+        """The schema of a type: text, number, flag, a typed dict, or a list, a mapping or an
+        optional one of these. Raises TypeError for another type."""
+        origin, inner = get_origin(type_), get_args(type_)
+        if type_ in _PLAIN:
+            return {"type": _PLAIN[type_]}
+        if origin is NotRequired:
+            return self.schema(inner[0])
+        if is_typeddict(type_):
+            return self._of_typed_dict(type_)
+        if origin in (list, Sequence):
+            return {"type": "array", "items": self.schema(inner[0])}
+        if origin is Mapping:
+            more = {} if inner[1] is Any else {"additionalProperties": self.schema(inner[1])}
+            return {"type": "object", **more}
+        if origin in (Union, UnionType) and inner[1:] == (NoneType,):
+            return {"anyOf": [self.schema(inner[0]), {"type": "null"}]}
+        if origin is Annotated and isinstance(inner[1], tuple):  # the words that it may be
+            return {"enum": [*inner[1]]}
+        if origin is Annotated and isinstance(inner[1], Open):
+            return self._of_open(inner[1])
+        raise TypeError(f"no schema for {type_}")
+
+    def event(self, changed: type[Any]) -> Schema:
+        """The schema of an event of a stream."""
+        fields = {**get_type_hints(changed, include_extras=True), **get_type_hints(_OfEvery)}
+        schemas = {name: self.schema(type_) for name, type_ in fields.items()}
+        schema = {**_record(schemas, ["now"]), **_description(changed)}
+        return self._reference(changed.__name__, schema)
+
+    def _of_typed_dict(self, type_: Any) -> Schema:
+        fields = get_type_hints(type_, include_extras=True)
+        schemas = {name: self.schema(each) for name, each in fields.items()}
+        required = [name for name in fields if name in type_.__required_keys__]
+        schema = {**_record(schemas, required), **_description(type_)}
+        return self._reference(type_.__name__, schema)
+
+    def _of_open(self, open_: Open) -> Schema:
+        schema: dict[str, Any] = {"type": "object", "description": open_.description}
+        if open_.known is not None:
+            known = self._of_typed_dict(open_.known)
+            schema |= {name: known[name] for name in ("properties", "required")}
+        return self._reference(open_.name, schema)
+
+    def _reference(self, name: str, schema: Schema) -> Schema:
+        if name.startswith("_"):
+            return schema
+        assert self.named.setdefault(name, schema) == schema, name
+        return {"$ref": f"#/components/schemas/{name}"}
+
+
+_PLAIN = {str: "string", int: "integer", bool: "boolean"}
+_TEXT: Schema = {"type": "string"}
+
+
+def _record(properties: Mapping[str, Schema], required: Sequence[str] | None = None) -> Schema:
+    """The schema of an object with these properties and no others; all are required if None."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties] if required is None else required,
+        "additionalProperties": False,
+    }
+
+
+def _description(type_: type[Any]) -> Schema:
+    return {"description": cleandoc(type_.__doc__)} if type_.__doc__ else {}
+
+
+def describe(operations: Sequence[Operation], version: str) -> Schema:
     """The OpenAPI description of the API."""
+    types = Types()
     paths: dict[str, dict[str, Any]] = {}
     for each in operations:
-        paths.setdefault(each.path, {})[each.method.lower()] = each.description()
+        paths.setdefault(each.path, {})[each.method.lower()] = each.description(types)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -140,7 +221,7 @@ def describe(operations: list[Operation], schemas: Mapping[str, Schema], version
         },
         "paths": paths,
         "components": {
-            "schemas": {"Error": _ERROR, **schemas},
+            "schemas": types.named,
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "cookie": {"type": "apiKey", "in": "cookie", "name": "sabot_session"},

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from math import ceil
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -12,45 +12,87 @@ from sabot.desk.roles import ROLES
 from sabot.errors import DeskRefused, TooManyTries, WrongPassword
 from sabot.floor.live import Floor
 from sabot.web.access import PUBLIC, SIGNED_IN, Visit
-from sabot.web.api.operations import (
-    FLAG,
-    NUMBER,
-    TEXT,
-    Operation,
-    Schema,
-    event,
-    list_of,
-    named,
-    optional,
-    record,
-)
+from sabot.web.api.operations import Operation
 from sabot.web.feed import FeedResponse
 from sabot.web.pages.alerts import wait_until_seen
 from sabot.web.pages.views import notes_before
 from sabot.web.sources import Changed
 
-_USER: dict[str, Schema] = {"name": TEXT, "role": {"enum": list(ROLES)}}
-_DONE = record(done=FLAG)
-SCHEMAS: dict[str, Schema] = {
-    "User": record(**_USER, closed=FLAG, made_unix_ms=NUMBER),
-    "Alert": record(
-        id=TEXT,
-        unit=TEXT,
-        kind=TEXT,
-        event=optional(NUMBER),
-        shoe=NUMBER,
-        round=NUMBER,
-        unix_ms=NUMBER,
-        detail=TEXT,
-        raised_unix_ms=NUMBER,
-        open=FLAG,
-        acknowledgements=list_of(record(unix_ms=NUMBER, by=TEXT, remark=TEXT)),
-    ),
-    "Note": record(number=NUMBER, unix_ms=NUMBER, by=TEXT, kind=TEXT, fields={"type": "object"}),
-}
+
+class _Session(TypedDict):
+    name: str
+    role: Annotated[str, ROLES]
 
 
-def _sign_in(visit: Visit) -> Mapping[str, Any]:
+class _NewSession(TypedDict):
+    token: str
+    name: str
+    role: Annotated[str, ROLES]
+
+
+class _Done(TypedDict):
+    done: bool
+
+
+class User(TypedDict):
+    """A user, who can sign in unless closed."""
+
+    name: str
+    role: Annotated[str, ROLES]
+    closed: bool
+    made_unix_ms: int
+
+
+class _Users(TypedDict):
+    users: list[User]
+
+
+class _Acknowledgement(TypedDict):
+    unix_ms: int
+    by: str
+    remark: str
+
+
+class Alert(TypedDict):
+    """An alert, of an event or of a shoe that is away."""
+
+    id: str
+    unit: str
+    kind: str
+    event: int | None
+    shoe: int
+    round: int
+    unix_ms: int
+    detail: str
+    raised_unix_ms: int
+    open: bool
+    acknowledgements: list[_Acknowledgement]
+
+
+class _Alerts(TypedDict):
+    alerts: list[Alert]
+
+
+class _AlertsChanged(TypedDict):
+    open_alerts: list[Alert]
+
+
+class Note(TypedDict):
+    """What a person or the server did; the fields depend on the kind."""
+
+    number: int
+    unix_ms: int
+    by: str
+    kind: str
+    fields: Mapping[str, Any]
+
+
+class _Notes(TypedDict):
+    notes: list[Note]
+    older: int | None
+
+
+def _sign_in(visit: Visit) -> _NewSession:
     name, password = visit.form.get("name", ""), visit.form.get("password", "")
     desk = visit.services.desk
     try:
@@ -64,17 +106,17 @@ def _sign_in(visit: Visit) -> Mapping[str, Any]:
     return {"token": token, "name": name, "role": "" if user is None else user.role}
 
 
-def _session(visit: Visit) -> Mapping[str, Any]:
+def _session(visit: Visit) -> _Session:
     assert visit.user is not None
     return {"name": visit.user.name, "role": visit.user.role}
 
 
-def _sign_out(visit: Visit) -> Mapping[str, Any]:
+def _sign_out(visit: Visit) -> _Done:
     visit.services.desk.sign_out(visit.token)
     return {"done": True}
 
 
-def _alerts(visit: Visit) -> Mapping[str, Any]:
+def _alerts(visit: Visit) -> _Alerts:
     alerts = visit.services.floor.alerts
     wanted = alerts.all if visit.request.query_params.get("all") == "yes" else alerts.open
     return {"alerts": [_alert_json(raised) for raised in wanted]}
@@ -99,12 +141,21 @@ class _OpenAlerts:
         """As `Source`."""
         now, alerts = self._floor.version, self._floor.alerts
         self._newest = alerts.newest
-        return now, {"open_alerts": [_alert_json(raised) for raised in alerts.open]}
+        changed: _AlertsChanged = {"open_alerts": [_alert_json(each) for each in alerts.open]}
+        return now, changed
 
 
-def _alert_json(raised: RaisedAlert) -> dict[str, Any]:
+def _alert_json(raised: RaisedAlert) -> Alert:
+    alert = raised.alert
     return {
-        **raised.alert.as_fields(),
+        "id": alert.id,
+        "unit": alert.unit,
+        "kind": alert.kind,
+        "event": alert.event,
+        "shoe": alert.shoe,
+        "round": alert.round,
+        "unix_ms": alert.unix_ms,
+        "detail": alert.detail,
         "raised_unix_ms": raised.raised_unix_ms,
         "open": raised.open,
         "acknowledgements": [
@@ -114,14 +165,14 @@ def _alert_json(raised: RaisedAlert) -> dict[str, Any]:
     }
 
 
-def _acknowledge(visit: Visit) -> Mapping[str, Any]:
+def _acknowledge(visit: Visit) -> _Done:
     id_, remark = visit.form.get("id", ""), visit.form.get("remark", "")
     _refusing(visit.services.desk.acknowledge, id_, remark, by=visit.name)
     wait_until_seen(visit, id_, remark)
     return {"done": True}
 
 
-def _users(visit: Visit) -> Mapping[str, Any]:
+def _users(visit: Visit) -> _Users:
     users = visit.services.desk.users()
     return {
         "users": [
@@ -136,26 +187,26 @@ def _users(visit: Visit) -> Mapping[str, Any]:
     }
 
 
-def _add_user(visit: Visit) -> Mapping[str, Any]:
+def _add_user(visit: Visit) -> _Done:
     it, desk = visit.form, visit.services.desk
     fields = [it.get(name, "") for name in ("name", "role", "password")]
     _refusing(desk.add_user, *fields, by=visit.name)
     return {"done": True}
 
 
-def _role(visit: Visit) -> Mapping[str, Any]:
+def _role(visit: Visit) -> _Done:
     it, desk = visit.form, visit.services.desk
     _refusing(desk.change_role, it.get("name", ""), it.get("role", ""), by=visit.name)
     return {"done": True}
 
 
-def _password(visit: Visit) -> Mapping[str, Any]:
+def _password(visit: Visit) -> _Done:
     it, desk = visit.form, visit.services.desk
     _refusing(desk.set_password, it.get("name", ""), it.get("password", ""), by=visit.name)
     return {"done": True}
 
 
-def _close(visit: Visit) -> Mapping[str, Any]:
+def _close(visit: Visit) -> _Done:
     _refusing(visit.services.desk.close_user, visit.form.get("name", ""), by=visit.name)
     return {"done": True}
 
@@ -167,7 +218,7 @@ def _refusing(change: Callable[..., None], *fields: str, by: str) -> None:
         raise HTTPException(400, str(error)) from None
 
 
-def _views(visit: Visit) -> Mapping[str, Any]:
+def _views(visit: Visit) -> _Notes:
     notes, older = notes_before(visit)
     return {
         "notes": [
@@ -184,7 +235,6 @@ def _views(visit: Visit) -> Mapping[str, Any]:
     }
 
 
-_NAME: dict[str, Schema] = {"name": TEXT}
 OPERATIONS = [
     Operation(
         "POST",
@@ -192,18 +242,16 @@ OPERATIONS = [
         _sign_in,
         PUBLIC,
         "Sign in: the answer has the token of a session",
-        record(token=TEXT, **_USER),
-        body={"name": TEXT, "password": TEXT},
+        body=("name", "password"),
     ),
-    Operation("GET", "/api/session", _session, SIGNED_IN, "Who is signed in", record(**_USER)),
-    Operation("DELETE", "/api/session", _sign_out, SIGNED_IN, "End the session", _DONE),
+    Operation("GET", "/api/session", _session, SIGNED_IN, "Who is signed in"),
+    Operation("DELETE", "/api/session", _sign_out, SIGNED_IN, "End the session"),
     Operation(
         "GET",
         "/api/alerts",
         _alerts,
         "alerts",
         "The open alerts, the newest first",
-        record(alerts=list_of(named("Alert"))),
         query={"all": "yes: the acknowledged ones too"},
     ),
     Operation(
@@ -212,8 +260,7 @@ OPERATIONS = [
         _alerts_live,
         "alerts",
         "The open alerts at first, and whenever one is raised or acknowledged",
-        event(open_alerts=list_of(named("Alert"))),
-        stream=True,
+        streams=_AlertsChanged,
     ),
     Operation(
         "POST",
@@ -221,8 +268,7 @@ OPERATIONS = [
         _acknowledge,
         "acknowledge",
         "Acknowledge an alert with a remark; several may follow each other",
-        _DONE,
-        body={"id": TEXT, "remark": TEXT},
+        body=("id", "remark"),
     ),
     Operation(
         "GET",
@@ -230,7 +276,6 @@ OPERATIONS = [
         _users,
         "users",
         "All users",
-        record(users=list_of(named("User"))),
     ),
     Operation(
         "POST",
@@ -238,8 +283,7 @@ OPERATIONS = [
         _add_user,
         "users",
         "Add a user",
-        _DONE,
-        body={"name": TEXT, "role": TEXT, "password": TEXT},
+        body=("name", "role", "password"),
     ),
     Operation(
         "POST",
@@ -247,8 +291,7 @@ OPERATIONS = [
         _role,
         "users",
         "Give a user another role",
-        _DONE,
-        body={"name": TEXT, "role": TEXT},
+        body=("name", "role"),
     ),
     Operation(
         "POST",
@@ -256,8 +299,7 @@ OPERATIONS = [
         _password,
         "users",
         "Set a user's password, which ends the user's sessions",
-        _DONE,
-        body={"name": TEXT, "password": TEXT},
+        body=("name", "password"),
     ),
     Operation(
         "POST",
@@ -265,8 +307,7 @@ OPERATIONS = [
         _close,
         "users",
         "Close a user, which ends the user's sessions",
-        _DONE,
-        body=_NAME,
+        body=("name",),
     ),
     Operation(
         "GET",
@@ -274,7 +315,6 @@ OPERATIONS = [
         _views,
         "views",
         "What people and the server did, the newest first",
-        record(notes=list_of(named("Note")), older=optional(NUMBER)),
         query={"before": "only notes with a lower number: `older` of the answer before"},
     ),
 ]

@@ -1,84 +1,148 @@
 """Rounds and searches as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from starlette.exceptions import HTTPException
 
-from sabot.floor.rounds.index_tables import FoundIncident, FoundRound
+from sabot.floor.rounds import index_tables, round_view
+from sabot.floor.rounds.index_tables import FoundIncident
 from sabot.floor.rounds.proof import STATES
-from sabot.floor.rounds.round_view import RoundEvent, RoundView
+from sabot.floor.rounds.round_view import RoundView
 from sabot.floor.rounds.search_line import BadSearch
 from sabot.floor.rounds.search_words import in_words
 from sabot.log.boards import board_of, unit_of
 from sabot.table_time import iso_of
 from sabot.web.access import Visit
-from sabot.web.api.operations import (
-    FLAG,
-    NUMBER,
-    TEXT,
-    Operation,
-    Schema,
-    list_of,
-    named,
-    optional,
-    record,
-)
+from sabot.web.api.operations import Open, Operation
+from sabot.web.api.tables import Dealt
 from sabot.web.pages.round import note_opened, view_of
 from sabot.web.pages.search import AT_ONCE, FIELDS, fields_of, query_of
 
-_ANY: Schema = {"type": "object"}
-_TEXTS = list_of(TEXT)
-_PLACE: dict[str, Schema] = {
-    "unit": TEXT,
-    "board_number": NUMBER,
-    "table": TEXT,
-    "shoe": NUMBER,
-    "round": NUMBER,
-}
-SCHEMAS: dict[str, Schema] = {
-    "Incident": {**_ANY, "description": "As `sabot incidents --json` prints it."},
-    "FoundRound": record(
-        **_PLACE, family=TEXT, started=optional(TEXT), ended=optional(TEXT), winner=optional(TEXT),
-        void=optional(TEXT), totals=TEXT, outcomes=_TEXTS,
-        hands=list_of(record(name=TEXT, cards=_TEXTS)), by_hand=NUMBER, sealed=NUMBER,
-        not_understood=optional(NUMBER), incidents=_TEXTS, first_event=NUMBER, last_event=NUMBER,
-    ),
-    "Found": record(
-        understood=TEXT, complete=FLAG, records_read=NUMBER, records=NUMBER, count=NUMBER,
-        rounds=list_of(named("FoundRound")), incident_count=NUMBER,
-        incidents=list_of(named("Incident")),
-    ),
-    "RoundEvent": {
-        "type": "object",
-        "description": "With `record` and `mac` for those who have the right `records`.",
-        "properties": {
-            "event": NUMBER, "kind": TEXT, "time": optional(TEXT), "what": TEXT,
-            "mac_fits": optional(FLAG), "record": TEXT, "mac": TEXT,
-        },
-        "required": ["event", "kind", "time", "what", "mac_fits"],
-        "additionalProperties": False,
-    },
-    "Round": record(
-        **_PLACE, state={"enum": ["open", "ended", "void", "hidden", "unended"]},
-        first_event=NUMBER, last_event=NUMBER, begun=optional(TEXT), ended=optional(TEXT),
-        dealt=optional(named("Dealt")),
-        face_down={"type": "object", "additionalProperties": NUMBER},
-        decisions=list_of(record(event=NUMBER, who=TEXT, what=TEXT, why=TEXT, clause=TEXT)),
-        wagers=list_of(
-            record(wager=TEXT, outcome=TEXT, pays_to_one=NUMBER, prize=TEXT, clause=TEXT)
-        ),
-        proofs=list_of(record(title=TEXT, state={"enum": list(STATES)}, text=TEXT)),
-        events=list_of(named("RoundEvent")), withheld_events=NUMBER,
-        incidents=list_of(named("Incident")),
-        video=list_of(record(what=TEXT, begin=optional(TEXT), end=optional(TEXT))),
-        rule_card=optional(record(
-            name=TEXT, title=TEXT, source=TEXT, sha256=TEXT,
-            sections=list_of(record(title=TEXT, columns=_TEXTS, rows=list_of(_TEXTS))),
-        )),
-    ),
-}  # fmt: skip
+Incident = Annotated[Mapping[str, Any], Open("Incident", "As `sabot incidents --json` prints it.")]
+
+
+class _Hand(TypedDict):
+    name: str
+    cards: list[str]
+
+
+class FoundRound(TypedDict):
+    """A round that fits a search."""
+
+    unit: str
+    table: str
+    shoe: int
+    round: int
+    family: str
+    started: str | None
+    ended: str | None
+    winner: str | None
+    void: str | None
+    totals: str
+    outcomes: list[str]
+    hands: list[_Hand]
+    by_hand: int
+    sealed: int
+    not_understood: int | None
+    incidents: list[str]
+    first_event: int
+    last_event: int
+    board_number: int
+
+
+class Found(TypedDict):
+    """What fits a search, and how much of the log is in the index by now."""
+
+    understood: str
+    complete: bool
+    records_read: int
+    records: int
+    count: int
+    rounds: list[FoundRound]
+    incident_count: int
+    incidents: list[Incident]
+
+
+class RoundEvent(TypedDict):
+    """With `record` and `mac` for those who have the right `records`."""
+
+    event: int
+    kind: str
+    time: str | None
+    what: str
+    mac_fits: bool | None
+    record: NotRequired[str]
+    mac: NotRequired[str]
+
+
+class _Decision(TypedDict):
+    event: int
+    who: str
+    what: str
+    why: str
+    clause: str
+
+
+class _Wager(TypedDict):
+    wager: str
+    outcome: str
+    pays_to_one: int
+    prize: str
+    clause: str
+
+
+class _Proof(TypedDict):
+    title: str
+    state: Annotated[str, STATES]
+    text: str
+
+
+class _Video(TypedDict):
+    what: str
+    begin: str | None
+    end: str | None
+
+
+class _Section(TypedDict):
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class _RuleCard(TypedDict):
+    name: str
+    title: str
+    source: str
+    sha256: str
+    sections: list[_Section]
+
+
+class Round(TypedDict):
+    """A round, why each card of it was due, and its proof."""
+
+    unit: str
+    board_number: int
+    table: str
+    shoe: int
+    round: int
+    state: Annotated[str, ("open", "ended", "void", "hidden", "unended")]
+    first_event: int
+    last_event: int
+    begun: str | None
+    ended: str | None
+    dealt: Dealt | None
+    face_down: Mapping[str, int]
+    decisions: list[_Decision]
+    wagers: list[_Wager]
+    proofs: list[_Proof]
+    events: list[RoundEvent]
+    withheld_events: int
+    incidents: list[Incident]
+    video: list[_Video]
+    rule_card: _RuleCard | None
+
 
 _MEANT = {
     "words": "a line of words, such as: 20:15 to 20:40, Tuesday, table 12, natural",
@@ -99,13 +163,13 @@ _MEANT = {
 }
 
 
-def _round(visit: Visit) -> Mapping[str, Any]:
+def _round(visit: Visit) -> Round:
     view = view_of(visit)
     note_opened(visit, view)
     return json_of(view, visit.services.zone, records=visit.may("records"))
 
 
-def _search(visit: Visit) -> Mapping[str, Any]:
+def _search(visit: Visit) -> Found:
     index, zone = visit.services.index, visit.services.zone
     fields, skip = fields_of(visit)
     try:
@@ -135,7 +199,7 @@ def _search(visit: Visit) -> Mapping[str, Any]:
     }
 
 
-def _found(found: FoundRound, kinds: list[str], zone: tzinfo) -> dict[str, Any]:
+def _found(found: index_tables.FoundRound, kinds: list[str], zone: tzinfo) -> FoundRound:
     row = found.row
     return {
         "unit": unit_of(found.unit),
@@ -160,7 +224,7 @@ def _found(found: FoundRound, kinds: list[str], zone: tzinfo) -> dict[str, Any]:
     }
 
 
-def json_of(view: RoundView, zone: tzinfo, *, records: bool) -> dict[str, Any]:
+def json_of(view: RoundView, zone: tzinfo, *, records: bool) -> Round:
     """A round as the API gives it; with `records` also the bytes and MACs of its events."""
     return {
         "unit": unit_of(view.unit),
@@ -204,27 +268,28 @@ def json_of(view: RoundView, zone: tzinfo, *, records: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _event(each: RoundEvent, zone: tzinfo, *, records: bool) -> dict[str, Any]:
-    listed = {
+def _event(each: round_view.RoundEvent, zone: tzinfo, *, records: bool) -> RoundEvent:
+    listed: RoundEvent = {
         "event": each.number,
         "kind": each.kind,
         "time": iso_of(each.unix_ms, zone),
         "what": each.words,
         "mac_fits": each.fits,
     }
-    return listed | ({"record": each.record.hex(), "mac": each.mac.hex()} if records else {})
+    if records:
+        listed["record"], listed["mac"] = each.record.hex(), each.mac.hex()
+    return listed
 
 
 OPERATIONS = [
     Operation(
         "GET", "/api/search", _search, "search",
         f"Rounds and incidents that fit all of this, the newest first, at most {AT_ONCE}",
-        named("Found"),
         query={name: _MEANT[name] for name in FIELDS} | {"skip": "how many to leave out before"},
     ),
     Operation(
         "GET", "/api/rounds/{unit}/{shoe}/{round}", _round, "round",
-        "A round with its proof; that it was opened is noted", named("Round"),
+        "A round with its proof; that it was opened is noted",
         query={"event": "its first event, if several rounds have these numbers"},
     ),
 ]  # fmt: skip

@@ -17,14 +17,7 @@ OPERATIONS = [
     *tables.OPERATIONS,
     *rounds.OPERATIONS,
     *people.OPERATIONS,
-    Operation(
-        "GET",
-        "/api/openapi.json",
-        _description,
-        PUBLIC,
-        "This description",
-        {"type": "object"},
-    ),
+    Operation("GET", "/api/openapi.json", _description, PUBLIC, "This description"),
 ]
-DESCRIPTION = describe(OPERATIONS, {**tables.SCHEMAS, **rounds.SCHEMAS, **people.SCHEMAS}, VERSION)
+DESCRIPTION = describe(OPERATIONS, VERSION)
 ROUTES = [operation.route() for operation in OPERATIONS]

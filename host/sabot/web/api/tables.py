@@ -2,101 +2,120 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from starlette.responses import Response
 
+from sabot.floor import wall
 from sabot.floor.dealt_cards import DealtCards
 from sabot.floor.live import Floor
-from sabot.floor.table import STATES
-from sabot.floor.wall import NEEDS, Tile, by_need
+from sabot.floor.wall import TileFields, by_need
 from sabot.log.boards import unit_of
 from sabot.log.rounds import Round
 from sabot.reports.derived_roads import DerivedCell, big_eye_boy, cockroach_pig, small_road
 from sabot.reports.roads import Outcome, bead_plate, big_road, outcomes_of
 from sabot.web.access import Visit
-from sabot.web.api.operations import (
-    FLAG,
-    NUMBER,
-    TEXT,
-    Operation,
-    Schema,
-    event,
-    list_of,
-    named,
-    optional,
-    record,
-)
+from sabot.web.api.operations import Open, Operation
 from sabot.web.feed import FeedResponse
 from sabot.web.pages.table import counts_of, tile_of
 from sabot.web.sources import Changed
 
-_DEALT: Schema = {
-    "type": "object",
-    "description": "As `sabot rounds --json` prints it; with `family` if it is not of baccarat.",
-    "properties": {"unit": TEXT, "shoe": NUMBER, "round": NUMBER},
-    "required": ["unit", "shoe", "round"],
-}
-_TILE: dict[str, Schema] = {
-    "table": TEXT,
-    "unit": TEXT,
-    "game": TEXT,
-    "need": {"enum": list(NEEDS)},
-    "state": {"enum": list(STATES)},
-    "error": TEXT,
-    "cut_card": FLAG,
-    "lid_open": FLAG,
-    "key_on": FLAG,
-    "service_on": FLAG,
-    "shoe": NUMBER,
-    "round": NUMBER,
-    "rounds": NUMBER,
-    "winners": list_of(TEXT),
-    "rounds_an_hour": NUMBER,
-    "without_log_s": NUMBER,
-    "last_event": NUMBER,
-    "board_number": NUMBER,
-    "open_alerts": NUMBER,
-    "open_round": optional(named("Dealt")),
-}
-_CELL = record(column=NUMBER, row=NUMBER, round=NUMBER, mark=TEXT)
-SCHEMAS: dict[str, Schema] = {
-    "Dealt": _DEALT,
-    "Tile": record(**_TILE),
-    "Roads": record(
-        bead_plate=list_of(_CELL),
-        big_road=list_of(record(column=NUMBER, row=NUMBER, round=NUMBER, mark=TEXT, ties=NUMBER)),
-        big_eye_boy=list_of(_CELL),
-        small_road=list_of(_CELL),
-        cockroach_pig=list_of(_CELL),
-    ),
-    "Counts": record(
-        shoe=NUMBER,
-        ended=FLAG,
-        decks=optional(NUMBER),
-        face_down=NUMBER,
-        not_understood=optional(NUMBER),
-        cards={"type": "object", "additionalProperties": NUMBER},
-    ),
-    "Table": record(
-        **{**_TILE, "rounds": list_of(named("Dealt"))},
-        roads=named("Roads"),
-        counts=optional(named("Counts")),
-    ),
-    "Change": event(tables=list_of(named("Tile")), units=list_of(TEXT), all=FLAG, problem=TEXT),
-}
+
+class _Place(TypedDict):
+    unit: str
+    shoe: int
+    round: int
 
 
-def tile_json(tile: Tile) -> dict[str, Any]:
+Dealt = Annotated[
+    Mapping[str, Any],
+    Open(
+        "Dealt",
+        "As `sabot rounds --json` prints it; with `family` if it is not of baccarat.",
+        _Place,
+    ),
+]
+
+
+class Tile(TileFields):
+    """A table of the wall."""
+
+    open_alerts: int
+    open_round: Dealt | None
+
+
+class Cell(TypedDict):
+    """A cell of a road."""
+
+    column: int
+    row: int
+    round: int
+    mark: str
+
+
+class BigRoadCell(Cell):
+    """A cell of the big road; without a round, if there were ties before the first winner."""
+
+    ties: int
+
+
+class Roads(TypedDict):
+    """The roads of a shoe of cards of baccarat."""
+
+    bead_plate: list[Cell]
+    big_road: list[BigRoadCell]
+    big_eye_boy: list[Cell]
+    small_road: list[Cell]
+    cockroach_pig: list[Cell]
+
+
+class Counts(TypedDict):
+    """How many of each card of a shoe of cards were dealt."""
+
+    shoe: int
+    ended: bool
+    decks: int | None
+    face_down: int
+    not_understood: int | None
+    cards: Mapping[str, int]
+
+
+class Table(Tile):
+    """A table, with its rounds in place of their number."""
+
+    rounds: list[Dealt]  # type: ignore[misc]
+    roads: Roads
+    counts: Counts | None
+
+
+class _Wall(TypedDict):
+    id: str
+    loaded: int
+    units: int
+    problem: str
+    tables: list[Tile]
+
+
+class Change(TypedDict):
+    """The tables that have changed, or with `all` every one of `units`."""
+
+    tables: list[Tile]
+    units: list[str]
+    all: bool
+    problem: str
+
+
+def tile_json(tile: wall.Tile) -> Tile:
     """A table of the wall."""
     open_round = tile.table.open_round
-    return tile.as_json(_now_unix_ms()) | {
+    return {
+        **tile.as_json(_now_unix_ms()),
         "open_alerts": len(tile.open_alerts),
         "open_round": None if open_round is None else open_round.as_json(),
     }
 
 
-def _wall(visit: Visit) -> Mapping[str, Any]:
+def _wall(visit: Visit) -> _Wall:
     floor = visit.services.floor
     version, tiles = floor.version, by_need(floor.tiles(), _now_unix_ms())
     return {
@@ -108,7 +127,7 @@ def _wall(visit: Visit) -> Mapping[str, Any]:
     }
 
 
-def _table(visit: Visit) -> Mapping[str, Any]:
+def _table(visit: Visit) -> Table:
     tile = tile_of(visit, visit.request.path_params["unit"])
     rounds = tile.table.rounds
     outcomes = outcomes_of(each for each in rounds if isinstance(each, Round))
@@ -143,16 +162,17 @@ class _Tables:
         if now == version:
             return now, {}
         tiles = floor.tiles() if version is None else floor.changed(version)
-        return now, {
+        changed: Change = {
             "tables": [tile_json(tile) for tile in tiles],
             "units": sorted(unit_of(tile.table.unit) for tile in floor.tiles()),
             "all": version is None,
             "problem": floor.problem,
         }
+        return now, changed
 
 
-def _roads(outcomes: list[Outcome]) -> Mapping[str, Any]:
-    beads = [
+def _roads(outcomes: list[Outcome]) -> Roads:
+    beads: list[Cell] = [
         {
             "column": bead.column,
             "row": bead.row,
@@ -161,7 +181,7 @@ def _roads(outcomes: list[Outcome]) -> Mapping[str, Any]:
         }
         for bead in bead_plate(outcomes)
     ]
-    big = [
+    big: list[BigRoadCell] = [
         {
             "column": cell.column,
             "row": cell.row,
@@ -180,14 +200,14 @@ def _roads(outcomes: list[Outcome]) -> Mapping[str, Any]:
     }
 
 
-def _derived(cells: list[DerivedCell]) -> list[Mapping[str, Any]]:
+def _derived(cells: list[DerivedCell]) -> list[Cell]:
     return [
         {"column": cell.column, "row": cell.row, "round": cell.round, "mark": cell.mark.value}
         for cell in cells
     ]
 
 
-def _counts(dealt: DealtCards) -> Mapping[str, Any]:
+def _counts(dealt: DealtCards) -> Counts:
     return {
         "shoe": dealt.shoe,
         "ended": dealt.ended,
@@ -209,7 +229,6 @@ OPERATIONS = [
         _wall,
         "wall",
         "All tables as they are now, those that need a look first",
-        record(id=TEXT, loaded=NUMBER, units=NUMBER, problem=TEXT, tables=list_of(named("Tile"))),
     ),
     Operation(
         "GET",
@@ -217,7 +236,6 @@ OPERATIONS = [
         _table,
         "table",
         "One table: its rounds, its roads, and the counts of its cards as far as the role may see",
-        named("Table"),
     ),
     Operation(
         "GET",
@@ -225,8 +243,7 @@ OPERATIONS = [
         _live,
         "wall",
         "The tables that change, as they change",
-        named("Change"),
         query={"after": "the id of the last event, or of /api/tables, that the client has"},
-        stream=True,
+        streams=Change,
     ),
 ]

@@ -9,19 +9,12 @@ from starlette.responses import RedirectResponse, Response
 
 from sabot.desk.notes import LONGEST_TEXT
 from sabot.errors import DeskRefused
-from sabot.reports.incident import KINDS
+from sabot.notable.kinds import kind_named
 from sabot.table_time import text_of
 from sabot.web.access import Guarded, Visit, form_token
 from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page
 from sabot.web.sources import Nothing, Parts
-
-_KINDS = KINDS | {
-    "silent": "a shoe of cards is in play, and no log has the shoe",
-    "slow": "fewer rounds an hour than the lower bound",
-    "fast": "more rounds an hour than the upper bound",
-}
-"""What each kind of alert means."""
 
 _MOST_OPEN, _MOST_DONE = 200, 50
 _MANY = 3
@@ -97,7 +90,7 @@ def _parts(visit: Visit) -> Mapping[str, str]:
     tables = {tile.table.unit: tile.table.name for tile in floor.tiles()}
     shown = {
         "tables": tables,
-        "kinds": _KINDS,
+        "kind_named": kind_named,
         "time_of": lambda unix_ms: text_of(unix_ms, visit.services.zone),
         "may": visit.may,
         "form_token": form_token(visit),

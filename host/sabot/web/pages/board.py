@@ -15,11 +15,11 @@ from sabot.floor.table import Table
 from sabot.floor.wall import natural
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.rounds import Round
+from sabot.reports.drawn_roads import BOARD, MARKS, roads_of, totals_of
 from sabot.reports.roads import outcomes_of
 from sabot.web.access import PUBLIC, Guarded, Visit
 from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page
-from sabot.web.road_pictures import BOARD, HIT_MARKS, roads_of, totals_of
 from sabot.web.sources import Parts
 
 _LAST = 40
@@ -72,7 +72,7 @@ def _parts(table: Table) -> dict[str, str]:
     rounds = [each for each in table.rounds if isinstance(each, Round)]
     last = table.rounds[-1] if table.rounds else None
     outcomes = outcomes_of(rounds)
-    marks = sorted({hit for each in outcomes for hit in each.hits if hit in HIT_MARKS})
+    marks = sorted({hit for each in outcomes for hit in each.hits if hit in MARKS})
     shown = {
         "game": table.game,
         "last": last,
@@ -80,7 +80,7 @@ def _parts(table: Table) -> dict[str, str]:
         "family": table.family,
         "roads": roads_of(outcomes, BOARD) if table.family in ("baccarat", "") else None,
         "totals": totals_of(outcomes),
-        "legend": [(HIT_MARKS[hit], hit.replace("_", " ")) for hit in marks],
+        "legend": [(MARKS[hit], hit.replace("_", " ")) for hit in marks],
         "dealers": [
             "void" if each.void else "bust" if (each.dealer_total or 0) > 21 else each.dealer_total
             for each in table.rounds[-_LAST:]

@@ -13,12 +13,12 @@ from sabot.audit.excerpt import collect
 from sabot.errors import SabotError
 from sabot.floor.rounds import proof
 from sabot.floor.rounds.round_view import RoundView, Sources
+from sabot.html import page as whole_page
 from sabot.keys import signing
 from sabot.log.boards import unit_of
 from sabot.log.found import LARGEST
 from sabot.log.reveal import hidden_round
-from sabot.reports.html import page as whole_page
-from sabot.reports.incident import Incident
+from sabot.notable.incident import Incident
 from sabot.table_time import moment_of, text_of, time_of_day
 from sabot.web.access import Guarded, Visit
 from sabot.web.files import style_of

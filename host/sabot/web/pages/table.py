@@ -12,13 +12,13 @@ from sabot.floor.wall import Tile
 from sabot.log import boards
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
+from sabot.reports.drawn_roads import MARKS, roads_of, totals_of
 from sabot.reports.roads import outcomes_of
 from sabot.reports.units import unit_of
 from sabot.table_time import time_of_day
 from sabot.web.access import Guarded, Visit
 from sabot.web.feed import FeedResponse
 from sabot.web.rendering import html_of, page
-from sabot.web.road_pictures import HIT_MARKS, roads_of, totals_of
 from sabot.web.sources import Parts
 from sabot.web.tile_view import points, view_of
 
@@ -74,7 +74,7 @@ def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
     view = view_of(tile, _now_unix_ms())
     rounds = [each for each in table.rounds if isinstance(each, Round)]
     outcomes = outcomes_of(rounds)
-    marks = sorted({hit for each in outcomes for hit in each.hits if hit in HIT_MARKS})
+    marks = sorted({hit for each in outcomes for hit in each.hits if hit in MARKS})
     shown = {
         "t": view,
         "points": points,
@@ -82,7 +82,7 @@ def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
         "pace": _pace(tile),
         "roads": roads_of(outcomes) if view.family in ("baccarat", "") else None,
         "totals": totals_of(outcomes),
-        "legend": [(HIT_MARKS[hit], hit.replace("_", " ")) for hit in marks],
+        "legend": [(MARKS[hit], hit.replace("_", " ")) for hit in marks],
         "rounds": table.rounds[: -_LAST_ROUNDS - 1 : -1],
         "linked": visit.may("round"),
         "dealt": counts_of(visit, tile),

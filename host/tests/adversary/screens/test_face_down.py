@@ -25,7 +25,7 @@ from sabot.floor.rounds.index import RoundIndex, _Reading
 from sabot.floor.rounds.index_spans import Games, read_span
 from sabot.floor.rounds.index_tables import IndexTables
 from sabot.floor.rounds.search import Query
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.log.sqlite.store import SqliteStore
 from sabot.log.store import Store
 from sabot.web.pages import round as round_page

@@ -20,7 +20,7 @@ from firmware.tests.test_store import Folder
 from host.tests.adversary.thief.flat import Seen, Table
 from host.tests.adversary.thief.guessing import Numbers, truths
 from host.tests.adversary.thief.tapped import TappedShoe
-from sabot import all_games
+from sabot.games import families
 from sabot_firmware.table import inputs
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING, NOT_DUE
 from sabot_protocol import enums
@@ -102,7 +102,7 @@ def played_at(
 
 def document_of(family: str) -> bytes:
     """The game of a family, whose void cards are never to be known."""
-    return all_games.document(_TABLES[family].game, {"voided_cards": "never"})
+    return families.document(_TABLES[family].game, {"voided_cards": "never"})
 
 
 class _Table(ABC):

@@ -10,7 +10,7 @@ from host.tests.support.hand_log import HandLog
 from sabot.audit.checks.decoding import Values
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.play_checks import PlayChecks
-from sabot.poker.shoe_game import document
+from sabot.games.holdem.shoe_game import document
 from sabot_protocol import enums, events, games
 
 _OWN = 7

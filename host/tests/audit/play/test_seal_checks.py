@@ -22,7 +22,7 @@ from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.known_games import KnownGames
-from sabot.games import catalogue
+from sabot.games.baccarat import catalogue
 from sabot.link.wire import parse_event
 from sabot_firmware.table import input_log
 from sabot_protocol import cards, enums, events, games

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
+import protocol.tests.without_clocks  # noqa: F401
 from host.tests.log import test_store_machine
 from host.tests.support.postgres import Server, new_log
 

@@ -7,12 +7,20 @@ import pytest
 
 from host.tests.support.helpers import event_bytes, stored
 from sabot.errors import BadWagers, DatabaseUnusable
+from sabot.games import families
+from sabot.games.family import FoundRound
 from sabot.log.store import Store, open_store
-from sabot.reports.selected.one_round import one_round
+from sabot.reports.selected.one_round import Chosen, one_round
 from sabot_protocol.games import Game, document_of
 
 _MINI = Game(document_of("mini")).sha256
 _BEGUN_MS = 1_795_000_000_000
+
+
+def _one(
+    store: Store, unit: str | None, table: str | None, shoe: int | None, round_: int | None
+) -> FoundRound:
+    return one_round(store, Chosen(Path("log"), unit, table, shoe, round_), families.DEFAULT)
 
 
 def _rounds(*rounds: tuple[str, int], clock: bool = True) -> list[bytes]:
@@ -64,8 +72,8 @@ def test_the_round_that_was_meant_is_found(
     round_: int | None,
     found: tuple[str, int, str],
 ) -> None:
-    logged = one_round(store, unit, table, None, round_)
-    assert (logged.round.unit, logged.round.round, logged.table) == found
+    logged = _one(store, unit, table, None, round_)
+    assert (logged.dealt.unit, logged.dealt.round, logged.table) == found
 
 
 @pytest.mark.parametrize(
@@ -92,7 +100,7 @@ def test_without_one_round_the_command_says_how_to_choose(
     message: str,
 ) -> None:
     with pytest.raises(BadWagers, match=message):
-        one_round(store, unit, table, shoe, round_)
+        _one(store, unit, table, shoe, round_)
 
 
 def test_units_at_a_table_without_clocks_are_not_guessed_between(tmp_path: Path) -> None:
@@ -101,9 +109,9 @@ def test_units_at_a_table_without_clocks_are_not_guessed_between(tmp_path: Path)
             store.append(unit, stored(_rounds(("9", 10), clock=False)))
         store.keep_game(document_of("mini"))
     with pytest.raises(BadWagers, match="2 rounds match"):
-        one_round(open_store(tmp_path / "log"), None, "9", None, None)
+        _one(open_store(tmp_path / "log"), None, "9", None, None)
 
 
 def test_a_table_that_no_unit_stood_at_is_named_with_those_that_are(store: Store) -> None:
     with pytest.raises(DatabaseUnusable, match="has no table 12; there are: 10, 11, 9"):
-        one_round(store, None, "12", None, None)
+        _one(store, None, "12", None, None)

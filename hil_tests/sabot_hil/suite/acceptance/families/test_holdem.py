@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sabot.games.holdem.shoe_game import document
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import dealt_of
 from sabot.log.store import Filter
-from sabot.poker.shoe_game import document
 from sabot.sim import waveform
 from sabot.sim.disturbed import NOISE
 from sabot.sim.faulty import faulty_pass

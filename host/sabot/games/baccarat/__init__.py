@@ -1,0 +1,1 @@
+"""The games of baccarat: wagers, scores, odds and settlement."""

@@ -1,0 +1,1 @@
+"""How often hands and wagers of blackjack win, and what the blackjack wager is worth."""

@@ -1,0 +1,68 @@
+"""Finds the alerts of one unit as its events come: its incidents, and what depends on its pace."""
+
+from dataclasses import dataclass, field
+
+from sabot.audit.checks.decoding import Values
+from sabot.desk.alerts import Alert
+from sabot.link.events import Event
+from sabot.log.reveal import ShownGames
+from sabot.notable.alerts import alert_of, alert_of_incident
+from sabot.notable.incident import Limits
+from sabot.notable.incident_feed import IncidentFeed
+from sabot.notable.kinds import KINDS, Severity
+from sabot.notable.pace import Pace, PaceLimits
+
+
+@dataclass(frozen=True, slots=True)
+class AlertLimits:
+    """What raises an alert."""
+
+    incidents: Limits = field(default_factory=Limits)
+    pace: PaceLimits = field(default_factory=PaceLimits)
+    silent_s: int = 30
+    """No log has had the shoe for so long, while a shoe of cards is in play. A log notes every 5 s
+    that it has it; a shoe that starts again is back after 2 s, and one whose cable was plugged in
+    again after about 15."""
+
+
+class UnitAlerts:
+    """Takes the events of one unit, in order, that can be read. `games` dealt them."""
+
+    def __init__(self, unit: str, games: ShownGames, limits: AlertLimits) -> None:
+        self._unit = unit
+        self._feed = IncidentFeed(unit, limits.incidents, games)
+        self._pace = Pace(limits.pace)
+        self._found: list[Alert] = []
+
+    def know(self, event: Event) -> None:
+        """Take an event from before the first one, for what decides whether cards are shown."""
+        self._feed.know(event)
+
+    def add(self, values: Values) -> Event:
+        """Take the values of the next record, and return its event."""
+        event = self._feed.add(values)
+        out = self._pace.add(event)
+        if out is not None:
+            self._found.append(
+                alert_of(
+                    out, self._unit, event.number, event.shoe, event.round, event.unix_ms or 0,
+                    self._pace.text(out),
+                )
+            )  # fmt: skip
+        return event
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is another alert as soon as enough time has passed."""
+        return self._feed.waits
+
+    def new(self, now_unix_ms: int, waited_ms: int = 0) -> list[Alert]:
+        """Return the alerts that were not returned before. `waited_ms` have passed since the last
+        event; `now_unix_ms` is the time of alerts whose time is not known."""
+        found, self._found = self._found, []
+        incidents = [
+            alert_of_incident(each, now_unix_ms)
+            for each in self._feed.new(waited_ms)
+            if KINDS[each.kind].severity is Severity.ALERT
+        ]
+        return [*incidents, *found]

@@ -1,1 +1,0 @@
-"""Slips of settled rounds and hands, to print and sign."""

@@ -1,8 +1,0 @@
-"""Hypothesis without clocks: a busy machine must not fail a test."""
-
-from hypothesis import HealthCheck, settings
-
-settings.register_profile(
-    "no clocks", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("no clocks")
