@@ -32,6 +32,7 @@ def _printed_by(folder: Path, test: str, *begin: str, room: str = "host") -> str
     return done.stdout
 
 
+@pytest.mark.slow
 def test_pytest_imports_little_for_a_test_that_needs_nothing(tmp_path: Path) -> None:
     found = _printed_by(tmp_path, _TEST).rpartition(_SHOWN)[2].split()
     assert not _NEEDED_BY_FEW & {*found}
@@ -50,6 +51,7 @@ def test_every_test_that_uses_hypothesis_has_it_without_clocks() -> None:
     assert {name for name in using if "tests.without_clocks" not in texts[name]} == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ["host", "hil_tests"])
 def test_in_the_background_of_a_shell_programs_of_tests_end_by_ctrl_c(
     tmp_path: Path, room: str
