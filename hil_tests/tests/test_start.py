@@ -53,16 +53,19 @@ def test_every_test_that_uses_hypothesis_has_it_without_clocks() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("room", ["host", "hil_tests"])
-def test_in_the_background_of_a_shell_programs_of_tests_end_by_ctrl_c(
+def test_in_the_background_of_a_shell_and_another_time_zone_tests_begin_as_anywhere(
     tmp_path: Path, room: str
 ) -> None:
     test = """
 import subprocess
+
+def test_a_program_is_in_utc():
+    assert subprocess.check_output(["date", "+%Z"]) == b"UTC\\n"
 
 def test_a_program_ends():
     program = subprocess.Popen(["sleep", "60"])
     program.send_signal(2)
     assert program.wait(30) == -2
 """
-    in_background = ("env", "--ignore-signal=INT")
-    _printed_by(tmp_path, test, *in_background, room=room)
+    elsewhere = ("env", "--ignore-signal=INT", "TZ=Pacific/Auckland")
+    _printed_by(tmp_path, test, *elsewhere, room=room)

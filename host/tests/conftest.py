@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from host.tests.support.ctrl_c import hear_ctrl_c
+from host.tests.support.surroundings import same_surroundings
 
 # What a fixture makes is imported in the fixture: it takes longer than many a test.
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Every way to start the tests lets them end what they start."""
-    hear_ctrl_c()
+    """Every way to start the tests gives the same verdict."""
+    same_surroundings()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -144,5 +144,5 @@ def test_micropython_is_put_on_the_board_before_it_is_flashed(
     with SimulatedShoe("BACK-1", files={}) as board:
         board.power_on()
         with chdir(folder):
-            done = CliRunner().invoke(app("flash"), ["flash", "--micropython", "pico.uf2"])
+            done = CliRunner().invoke(app(), ["flash", "--micropython", "pico.uf2"])
     assert (done.exit_code, flashed_names) == (0, ["BACK-1"])

@@ -18,7 +18,6 @@ from sabot_protocol.games import MINI_NAME, document_of
 _NOW = 1_795_000_000_000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("hours_between", [0.1, 0.9, 3.0])
 def test_a_table_that_is_read_from_a_log_is_that_of_all_its_events(
     tmp_path: Path, hours_between: float
@@ -38,7 +37,6 @@ def test_a_table_that_is_read_from_a_log_is_that_of_all_its_events(
     assert (tile.table.state, tile.table.error) == ("stopped", "unreadable")
 
 
-@pytest.mark.slow
 def test_a_table_of_which_the_log_has_no_events_does_nothing(tmp_path: Path) -> None:
     with new_log(tmp_path / "log.sqlite") as store:
         tile = tile_of(store, "U1")

@@ -271,7 +271,7 @@ def test_a_folder_without_a_release_is_refused_before_the_shoe_is_examined(tmp_p
 
 
 def test_a_unit_must_be_named() -> None:
-    assert CliRunner().invoke(app("doctor"), ["doctor"]).exit_code == 2
+    assert CliRunner().invoke(app(), ["doctor"]).exit_code == 2
 
 
 @pytest.mark.parametrize(
