@@ -25,8 +25,17 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the longest tests first, so that no worker waits for them at the end."""
+    """Run the longest tests first, so that no worker waits for them at the end; mark as slow those
+    that start PostgreSQL, which takes a third of the time of all other fast tests."""
     items.sort(key=lambda item: item.path.name != "test_docs.py")
+    for item in items:
+        if isinstance(item, pytest.Function) and _starts_postgres(item):
+            item.add_marker(pytest.mark.slow)
+
+
+def _starts_postgres(item: pytest.Function) -> bool:
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    return "postgres" in item.fixturenames or given.get("log_place") == "postgres"
 
 
 @pytest.fixture(autouse=True)
