@@ -130,6 +130,7 @@ def _failures(timed, speed_mm_s, work, phases_us):
     return failed, held
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed_mm_s", _SPEEDS_MM_S)
 @pytest.mark.parametrize("work", _WORK)
 def test_the_lock_shuts_after_the_last_card_in_every_phase_of(
@@ -142,6 +143,7 @@ def test_the_lock_shuts_after_the_last_card_in_every_phase_of(
     assert not failed, (len(failed), failed[:3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed_mm_s", _SPEEDS_MM_S)
 @pytest.mark.parametrize("busy_ms", (20, 160, 600))
 def test_the_lock_shuts_after_a_card_that_comes_in_a_turn_of_any_length(
@@ -156,6 +158,7 @@ def test_the_lock_shuts_after_a_card_that_comes_in_a_turn_of_any_length(
     assert held, "the interrupt had nothing to do"
 
 
+@pytest.mark.slow
 def test_a_lock_that_shut_for_a_card_within_the_round_opens_once_that_card_is_dealt():
     with Folder() as folder:
         timed = TimedShoe(folder, ("9C", "2D"), "KC")

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from host.tests.support.ctrl_c import hear_ctrl_c
+from host.tests.support.surroundings import same_surroundings
 
 if TYPE_CHECKING:
     from sabot.release.uf2 import Image
 
 
 def pytest_configure() -> None:
-    """Every way to start the tests lets them end what they start."""
-    hear_ctrl_c()
+    """Every way to start the tests gives the same verdict."""
+    same_surroundings()
 
 
 @pytest.fixture(scope="session")

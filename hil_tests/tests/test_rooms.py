@@ -26,6 +26,7 @@ def _rooms(package: str) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_no_import_runs_upward_between_rooms() -> None:
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
     run = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)

@@ -32,6 +32,7 @@ def _printed_by(folder: Path, test: str, *begin: str, room: str = "host") -> str
     return done.stdout
 
 
+@pytest.mark.slow
 def test_pytest_imports_little_for_a_test_that_needs_nothing(tmp_path: Path) -> None:
     found = _printed_by(tmp_path, _TEST).rpartition(_SHOWN)[2].split()
     assert not _NEEDED_BY_FEW & {*found}
@@ -50,17 +51,21 @@ def test_every_test_that_uses_hypothesis_has_it_without_clocks() -> None:
     assert {name for name in using if "tests.without_clocks" not in texts[name]} == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ["host", "hil_tests"])
-def test_in_the_background_of_a_shell_programs_of_tests_end_by_ctrl_c(
+def test_in_the_background_of_a_shell_and_another_time_zone_tests_begin_as_anywhere(
     tmp_path: Path, room: str
 ) -> None:
     test = """
 import subprocess
+
+def test_a_program_is_in_utc():
+    assert subprocess.check_output(["date", "+%Z"]) == b"UTC\\n"
 
 def test_a_program_ends():
     program = subprocess.Popen(["sleep", "60"])
     program.send_signal(2)
     assert program.wait(30) == -2
 """
-    in_background = ("env", "--ignore-signal=INT")
-    _printed_by(tmp_path, test, *in_background, room=room)
+    elsewhere = ("env", "--ignore-signal=INT", "TZ=Pacific/Auckland")
+    _printed_by(tmp_path, test, *elsewhere, room=room)

@@ -63,6 +63,7 @@ def _python(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_program_in_the_document_passes_mypy_and_prints_what_is_shown(folder: Path) -> None:
     (program,) = _blocks("python")
     (printed,) = _blocks("text")
@@ -72,6 +73,7 @@ def test_the_program_in_the_document_passes_mypy_and_prints_what_is_shown(folder
     assert _python(folder, "program.py") == printed
 
 
+@pytest.mark.slow
 def test_mypy_finds_a_wrong_name_and_a_wrong_argument(folder: Path) -> None:
     (folder / "program.py").write_text(
         "import sabot\n"

@@ -38,6 +38,7 @@ def test_what_a_terminal_obeys_becomes_an_escape() -> None:
     assert printable("\u202e\u200b\ufe0f\u2028") == "\\u202e\\u200b\\ufe0f\\u2028"
 
 
+@pytest.mark.slow
 def test_no_character_and_no_row_of_them_passes_that_is_not_printable(rng: random.Random) -> None:
     for code in range(sys.maxunicode + 1):
         letter = chr(code)
@@ -116,6 +117,7 @@ _NO_COUNTS = (
 )
 
 
+@pytest.mark.slow
 def test_no_text_counts_without_its_helper() -> None:
     """`f"{n} events"` would say "1 events"."""
     wrong = []

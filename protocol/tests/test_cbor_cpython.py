@@ -106,12 +106,14 @@ _heads = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(st.one_of(st.binary(max_size=24), st.lists(_heads, max_size=8).map(b"".join)))
 def test_of_random_bytes_only_those_that_cbor2_writes_are_read(data: bytes) -> None:
     _check_strict(data)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(_nested(2), st.integers(0, 1 << 16), st.integers(0, 255))
 def test_of_damaged_items_only_those_that_cbor2_writes_are_read(
@@ -210,6 +212,7 @@ def test_the_host_refuses_all_bad_cbor(parse: Callable[[bytes], object]) -> None
             parse(bytes.fromhex(case["hex"]))
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @example(bytes.fromhex("82d81e82010000"))  # a tag for the fraction 1/0
 @example(bytes.fromhex("82c5821b00ffffffffffffff0100"))  # a huge number as a tag

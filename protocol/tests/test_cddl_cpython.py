@@ -96,6 +96,7 @@ def test_every_shape_has_a_rule_and_every_rule_a_shape() -> None:
             assert number in known, f"protocol/sabot.cddl has {rule}, which is defined nowhere"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "document"), [("message", "messages"), ("event", "events")])
 def test_golden_vectors_are_valid(rule: str, document: str) -> None:
     wrong = [(name, data.hex()) for name, data in _good(document) if not _valid(rule, data)]
@@ -141,6 +142,7 @@ def test_golden_records_are_valid_events() -> None:
     assert records and all(_valid("event", record) for record in records)
 
 
+@pytest.mark.slow
 def test_the_golden_chain_is_of_valid_events_and_macs() -> None:
     for case in vectors("chain")["records"]:
         record, mac = bytes.fromhex(case["record"]), bytes.fromhex(case["mac"])

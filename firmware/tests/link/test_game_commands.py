@@ -108,7 +108,7 @@ def test_a_game_is_refused_while_a_shoe_of_cards_is_in_play():
 
 def test_a_game_that_is_damaged_or_wrong_is_refused_and_nothing_of_it_is_kept():
     good = document_with(name="other")
-    bad = [good[:size] for size in range(0, len(good), 7)]
+    bad = [good[:size] for size in range(0, len(good), 31)]
     bad += [good + b"\0", document_with(extra=1), document_with(decks=9), document_with(decks=True)]
     bad += [document_with(version=1), document_with(burn="two"), document_with(shown="never")]
     bad += [document_with(wagers=["chemin"]), document_with(wagers=["tie", "tie"]), bytes(901)]

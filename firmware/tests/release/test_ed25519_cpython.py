@@ -3,6 +3,7 @@
 import hashlib
 import random
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from firmware.tests.release.test_ed25519 import each_vector
@@ -29,6 +30,7 @@ def test_what_cryptography_has_signed_is_right() -> None:
         assert verify(public, private.sign(message), message), (size, _SEED)
 
 
+@pytest.mark.slow
 def test_both_libraries_agree_on_damaged_signatures() -> None:
     some = random.Random(_SEED)
     for _ in range(150):

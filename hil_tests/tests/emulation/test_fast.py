@@ -102,6 +102,7 @@ def random_opcode(chance: random.Random) -> int:
     )()
 
 
+@pytest.mark.slow
 def test_random_instructions_do_what_the_package_s_own_do(fast: package.CompiledLoop) -> None:
     """Registers, flags, memory, time and interrupts after short programs."""
     from rp2040py._cortex_m0_core import ExecutionMode

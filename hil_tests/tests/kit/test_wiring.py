@@ -3,6 +3,8 @@
 import re
 from pathlib import PurePosixPath
 
+import pytest
+
 from firmware.tests.fakes.fake_pico import board as pico
 from sabot.release.modules import bench_modules
 from sabot_hil.kit import wiring
@@ -48,6 +50,7 @@ def test_the_check_plug_is_described_as_it_is_checked() -> None:
         assert f"| {sense} | {', '.join(parts)} |" in _README
 
 
+@pytest.mark.slow
 def test_the_readme_copies_all_that_the_bench_board_runs() -> None:
     copied = re.findall(
         r"(?:firmware|protocol)/(sabot_[\w/.]+)", _README[_README.index("mpremote cp") :]

@@ -127,6 +127,7 @@ def test_output_of_a_shoe_or_a_test_is_escaped_on_the_page() -> None:
     assert "<script" not in text and "&lt;script&gt;" in text and "R &amp; &lt;b&gt;" in text
 
 
+@pytest.mark.slow
 def test_the_page_says_what_failed_and_what_was_read() -> None:
     run = _run(outcome="failed")
     run.results[1].passes = [(5_000_000, base64.b64encode(pass_samples(30, 0)).decode())]

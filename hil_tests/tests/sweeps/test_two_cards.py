@@ -22,6 +22,7 @@ def test_the_closed_form_is_what_bisection_finds(offset_mm: float) -> None:
     assert two_cards.closed_form_per_mm() == pytest.approx(found, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_the_borders_on_the_page() -> None:
     def borders(ink: Ink, bound: float) -> list[float]:
         return [
@@ -106,6 +107,7 @@ def test_no_offset_needs_no_acceleration() -> None:
     assert 0.001 < two_cards.least_per_mm(0.05) < two_cards.least_per_mm(1.0)
 
 
+@pytest.mark.slow
 def test_a_piece_of_the_second_code_needs_a_hole() -> None:
     assert two_cards.least_acceleration(8.6, 0.05) == np.inf
     least = [two_cards.least_acceleration(o, 0.2, HARSH_INK) for o in (8.6, 9.5, 10.5)]

@@ -516,6 +516,7 @@ def _small(setup: BundleSetup) -> bytes:
     return setup.bundle.read_bytes()
 
 
+@pytest.mark.slow
 def test_every_changed_bit_of_a_bundle_is_found(setup: BundleSetup) -> None:
     data = _small(setup)
     assert not verify_bundle(setup.bundle, setup.keys, setup.public).findings

@@ -59,6 +59,7 @@ def reseal(place: Place, data: bytes, name: str = "U1~2") -> None:
     sql_in(place, "UPDATE seams SET seam = ? WHERE unit = ?", data, name)
 
 
+@pytest.mark.slow
 def test_a_log_of_three_boards_is_clean_and_its_seams_are_noted(
     log_place: Place, three: Boards
 ) -> None:
@@ -177,6 +178,7 @@ def test_a_tail_of_the_old_board_that_was_cut_off_is_a_finding(
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_old_board_that_goes_on_is_a_finding(tmp_path: Path, three: Boards) -> None:
     place = tmp_path / "log"
     log = FirmwareLog(FIRST_KEYS[0])
@@ -299,6 +301,7 @@ def test_each_board_is_pruned_by_itself_and_the_keys_of_its_chain_are_found(
     assert found(place) == []
 
 
+@pytest.mark.slow
 def test_checkpoints_of_both_boards_are_kept_and_a_cut_is_found_by_them(
     tmp_path: Path, three: Boards
 ) -> None:
@@ -327,6 +330,7 @@ def bundle_of(place: Place, name: str, tmp_path: Path, **changed: Any) -> list[t
     return [(each.kind, each.detail) for each in verdict.findings if each.kind != "game"]
 
 
+@pytest.mark.slow
 def test_a_bundle_of_the_second_board_has_its_seam_and_is_held_to_it(
     tmp_path: Path, three: Boards
 ) -> None:

@@ -124,6 +124,7 @@ def in_spans(path: Path, options: VerifyOptions) -> Outcome:
         return str(refused)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [WITH_KEYS, WITHOUT], ids=["keys", "no keys"])
 def test_every_span_of_a_whole_log_is_joined(
     whole: Path, options: VerifyOptions, joined: list[bool]
@@ -134,6 +135,7 @@ def test_every_span_of_a_whole_log_is_joined(
     assert joined == [True] * due and due > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [WITH_KEYS, WITHOUT], ids=["keys", "no keys"])
 @pytest.mark.parametrize("firmware", ["0.1.9", "0.2.0"])
 def test_sealed_rounds_are_checked_in_spans_as_in_one_pass(
@@ -184,6 +186,7 @@ def _with_macs(values: list[list[Any]]) -> list[RecordWithMac]:
     return made
 
 
+@pytest.mark.slow
 def test_a_shoe_of_cards_longer_than_the_warm_up_is_checked_again(
     whole: Path, joined: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +195,7 @@ def test_a_shoe_of_cards_longer_than_the_warm_up_is_checked_again(
     assert False in joined
 
 
+@pytest.mark.slow
 def test_records_without_a_row_in_the_lists_are_no_difference(whole: Path, tmp_path: Path) -> None:
     path = shutil.copyfile(whole, tmp_path / "log.sqlite")
     with open_store(path, create=True) as store, store.writer as connection:
@@ -200,6 +204,7 @@ def test_records_without_a_row_in_the_lists_are_no_difference(whole: Path, tmp_p
     assert in_spans(path, WITH_KEYS) == one_pass(path, WITH_KEYS)
 
 
+@pytest.mark.slow
 def test_events_removed_between_two_spans_are_not_missing(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +245,7 @@ def test_events_that_were_forged(tmp_path: Path, batch: int) -> None:
         check_forged(tmp_path / f"{seed}.sqlite", seed, rng)
 
 
+@pytest.mark.slow
 def test_forged_events_meet_parts_that_are_joined_and_parts_that_are_checked_again(
     tmp_path: Path, joined: list[bool]
 ) -> None:

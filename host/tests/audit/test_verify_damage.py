@@ -62,6 +62,7 @@ def test_a_truncated_record_is_damaged(log: Forgery, rng: random.Random) -> None
         assert set(found[1:]) <= {(number, "incomplete")}
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_is_damaged_unless_it_is_another_event(
     log: Forgery, rng: random.Random
 ) -> None:
@@ -87,6 +88,7 @@ def test_a_flipped_bit_is_damaged_unless_it_is_another_event(
     assert seen == {"damaged", "changed"}
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_found_with_a_key(log: Forgery, rng: random.Random) -> None:
     for _ in range(200):
         number, data, _ = rng.choice(log.rows)
@@ -197,6 +199,7 @@ def test_an_empty_log_has_no_findings(tmp_path: Path) -> None:
         assert list(verify(store, Summary())) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", ["queue_full", "restart", "journal_damaged"])
 def test_events_that_the_shoe_lost_are_a_gap_and_nothing_else(
     reason: str, rng: random.Random

@@ -236,6 +236,7 @@ def test_a_log_that_was_restored_from_a_backup_is_found(tmp_path: Path, centre: 
     assert {each[2] for each in centre.alarms()} == {SITE_LACKS}
 
 
+@pytest.mark.slow
 def test_a_centre_that_was_set_back_is_refilled_and_nothing_is_pruned_meanwhile(
     path: Path, centre: Centre
 ) -> None:
@@ -278,6 +279,7 @@ def prune_site(path: Path, unit: str = "U1") -> int:
     return planned.last
 
 
+@pytest.mark.slow
 def test_what_was_pruned_before_a_log_was_forwarded_comes_as_tombstones(
     path: Path, centre: Centre
 ) -> None:
@@ -295,6 +297,7 @@ def test_what_was_pruned_before_a_log_was_forwarded_comes_as_tombstones(
     forward(path, centre.database)[1].check()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_refilled_is_named(path: Path, centre: Centre) -> None:
     last = len(LOGS["U1"].records)
     forward(path, centre.database)
@@ -460,6 +463,7 @@ class Failing:
         return call
 
 
+@pytest.mark.slow
 def test_connections_that_are_lost_at_any_call_lose_and_double_nothing(
     path: Path, centre: Centre, rng: random.Random
 ) -> None:
@@ -538,6 +542,7 @@ class Lying:
         )
 
 
+@pytest.mark.slow
 def test_answers_that_were_changed_on_the_way_make_no_alarm(
     path: Path, centre: Centre, rng: random.Random
 ) -> None:

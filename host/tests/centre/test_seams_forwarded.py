@@ -89,6 +89,7 @@ def sign(centre: Centre) -> int:
             return notary.look()
 
 
+@pytest.mark.slow
 def test_all_boards_and_their_seams_come_byte_for_byte(
     path: Path, centre: Centre, three: Boards
 ) -> None:
@@ -214,6 +215,7 @@ def test_a_centre_that_knows_no_seams_gets_the_first_board_and_the_others_wait(
     assert centre.stored("U1~3") == site_stored(path, "U1~3")
 
 
+@pytest.mark.slow
 def test_the_notary_signs_for_each_board_with_the_key_of_its_chain_and_receipts_compare(
     path: Path, centre: Centre, three: Boards
 ) -> None:

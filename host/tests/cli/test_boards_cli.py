@@ -39,6 +39,7 @@ def boards_in(found: list[dict[str, object]]) -> list[tuple[object, object]]:
 ALL = [("U1", 1), ("U1", 2), ("U1", 3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["rounds", "events", "units", "incidents", "receipts"])
 def test_a_unit_means_all_its_boards_in_order_and_a_name_one(folder: Path, command: str) -> None:
     if command == "receipts":
@@ -79,6 +80,7 @@ def test_tables_has_one_line_for_a_unit(folder: Path) -> None:
     assert boards_in(objects(folder, "tables", "--unit", "U1~2")) == [("U1", 2)]
 
 
+@pytest.mark.slow
 def test_checkpoints_of_all_boards_are_read_again_as_they_were_written(folder: Path) -> None:
     out, _, _ = run_here(folder, "checkpoints", "--db", "log")
     (folder / "kept").write_text(out)
@@ -123,6 +125,7 @@ def test_replaced_refuses_what_is_wrong_in_one_line(folder: Path, three: Boards)
         assert exit_code == code and said in " ".join(problems.split()).replace("│ ", ""), problems
 
 
+@pytest.mark.slow
 def test_the_library_reads_all_boards_of_a_unit_or_one(folder: Path, three: Boards) -> None:
     with sabot.open(folder / "log") as log:
         assert log.units() == ["U1", "U2"]

@@ -13,6 +13,7 @@ from sabot.cli.commands import MODULES, imported
 COMMANDS = sorted(MODULES)
 
 
+@pytest.mark.slow
 def test_help_lists_every_command_with_what_it_does(tmp_path: Path) -> None:
     wanted = "capture demo events health log ports rounds sim verify"
     assert set(wanted.split()) <= set(COMMANDS)
@@ -22,6 +23,7 @@ def test_help_lists_every_command_with_what_it_does(tmp_path: Path) -> None:
     assert "Exit codes:" in page
 
 
+@pytest.mark.slow
 def test_help_groups_the_commands_by_task_in_the_order_of_a_newcomer(tmp_path: Path) -> None:
     page = run(tmp_path, "--help").stdout
     tasks = re.findall(r"^╭─ (.+?) ─+╮$", page, re.MULTILINE)
@@ -30,6 +32,7 @@ def test_help_groups_the_commands_by_task_in_the_order_of_a_newcomer(tmp_path: P
     assert listed == sorted(listed)
 
 
+@pytest.mark.slow
 def test_without_a_command_help_is_printed(tmp_path: Path) -> None:
     done = run(tmp_path, code=2)
     assert "Usage: sabot" in done.stdout + done.stderr

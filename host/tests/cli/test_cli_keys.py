@@ -59,6 +59,7 @@ def test_a_short_passphrase_is_refused_and_makes_no_file(
     assert not list(tmp_path.glob("house*"))
 
 
+@pytest.mark.slow
 def test_a_script_names_a_file_with_the_passphrase(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def test_events_are_printed_as_json_with_card_names_and_hex_bytes(sabot: Any, fo
         assert each["fields"] == fields
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("--json",), ("--csv",)])
 def test_a_list_without_a_match_says_so_beside_what_it_prints(
     folder: Path, form: tuple[str, ...]
@@ -123,6 +124,7 @@ def test_csv_and_json_have_the_same_values(sabot: Any) -> None:
         assert row == {name: "" if value is None else str(value) for name, value in each.items()}
 
 
+@pytest.mark.slow
 def test_csv_has_the_rounds_of_the_first_family_and_says_how_many_others_there_are(
     tmp_path: Path,
 ) -> None:
@@ -205,6 +207,7 @@ def test_a_time_without_a_zone_is_local(sabot: Any, monkeypatch: pytest.MonkeyPa
         time.tzset()
 
 
+@pytest.mark.slow
 def test_tables_are_not_cut_off_in_a_pipe(sabot: Any, folder: Path) -> None:
     rounds = run(folder, "rounds", "--db", "log.sqlite").stdout
     assert "…" not in rounds
@@ -235,6 +238,7 @@ def test_any_text_of_a_shoe_can_be_shown(tmp_path: Path, command: str) -> None:
     assert "[/unit]" in done.stdout and "\x1b" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_log_is_read_while_it_is_written(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes((folder / "log.sqlite").read_bytes())
     with new_log(tmp_path / "log") as writer:

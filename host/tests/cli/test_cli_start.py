@@ -30,11 +30,13 @@ def _imported_by(folder: Path, *arguments: str, code: int = 0) -> set[str]:
     return set(done.stdout.rpartition(_SHOWN)[2].split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", _MOST)
 def test_few_modules_are_imported(tmp_path: Path, call: str) -> None:
     assert len(_imported_by(tmp_path, *call.split())) <= _MOST[call]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("call", "code"), [("--version", 0), ("--help", 0), ("nonsense", 2)])
 def test_without_a_command_no_module_of_one_is_imported(
     tmp_path: Path, call: str, code: int
@@ -43,6 +45,7 @@ def test_without_a_command_no_module_of_one_is_imported(
     assert not found & {*MODULES.values(), "sabot.log.store", "sabot.link.events"}
 
 
+@pytest.mark.slow
 def test_a_command_imports_no_other(tmp_path: Path) -> None:
     of_rounds = MODULES["rounds"]
     found = _imported_by(tmp_path, "rounds", "--help")

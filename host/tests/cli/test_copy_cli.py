@@ -4,6 +4,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from host.tests.support.commands import error_line_here, run
 from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.log.store import open_store
@@ -11,6 +13,7 @@ from sabot.log.store import open_store
 RECORDS = stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC", "7D", "6H").records)
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_running_log_has_all_its_events(tmp_path: Path) -> None:
     with new_log(tmp_path / "log") as store:
         for number in (2, len(RECORDS)):
@@ -42,6 +45,7 @@ def test_a_copy_that_fails_is_not_left_behind(tmp_path: Path) -> None:
     assert "its tables were altered" in line and not (tmp_path / "copy").exists()
 
 
+@pytest.mark.slow
 def test_a_log_whose_lists_were_altered_can_be_copied_before_they_are_made_again(
     tmp_path: Path,
 ) -> None:

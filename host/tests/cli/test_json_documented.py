@@ -341,6 +341,7 @@ def _known(type_: str, documented: set[str]) -> bool:
     return type_ in documented or (type_.startswith("list of") and "list" in documented)
 
 
+@pytest.mark.slow
 def test_the_documented_fields_are_the_printed_fields(house: Path, database: Database) -> None:
     documented = _documented()
     printed: dict[str, Fields] = defaultdict(lambda: defaultdict(set))

@@ -62,6 +62,7 @@ def printed(
     return call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_a_table_that_is_not_long_is_laid_out_by_all_its_rows(
     printed: Callable[..., str], seed: int
@@ -71,6 +72,7 @@ def test_a_table_that_is_not_long_is_laid_out_by_all_its_rows(
     assert printed(rows, {"event": 30}) == by_rich(rows)
 
 
+@pytest.mark.slow
 def test_a_long_table_has_the_widths_that_were_given(printed: Callable[..., str]) -> None:
     rows = random_rows(random.Random(1), HELD)
     last = ["U" * 12, "12345678901", *rows[0][2:]]
@@ -101,6 +103,7 @@ def test_a_screen_of_any_width_shows_every_cell_whole(
     assert letters == Counter("".join([*NAMES, *row]).replace(" ", ""))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terminal", [False, True])
 def test_rows_are_printed_while_later_ones_are_read(
     monkeypatch: pytest.MonkeyPatch, terminal: bool
@@ -172,6 +175,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [[], ["--json"]])
 @pytest.mark.parametrize("command", ["rounds", "events"])
 def test_a_listing_holds_a_few_of_a_logs_rounds_or_events(

@@ -155,6 +155,7 @@ _AROUND = {"print", "echo", "secho", "Console", "Text", "from_markup", "from_ans
 """Calls with which a command would go around the door."""
 
 
+@pytest.mark.slow
 def test_no_command_goes_around_the_door() -> None:
     sources = [*Path(cli.__file__).parent.rglob("*.py"), Path(hil_cli.__file__)]
     assert len(sources) > 20

@@ -11,6 +11,7 @@ from sabot.desk.tries import FIRST_WAIT_S, FORGOTTEN_S, FREE, LONGEST_WAIT_S, Tr
 from sabot.errors import DeskRefused
 
 
+@pytest.mark.slow
 def test_a_hash_takes_what_rfc_9106_recommends_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """Section 4: Argon2id, t=3, 4 lanes, m=2^16 KiB, a salt of 128 bits, a tag of 256."""
     monkeypatch.undo()

@@ -107,6 +107,7 @@ def test_another_message_is_not(change: dict[str, Any]) -> None:
         check_message({**example, **change})
 
 
+@pytest.mark.slow
 def test_messages_of_all_families_of_games_are_as_described(
     tmp_path: Path, rng: random.Random
 ) -> None:

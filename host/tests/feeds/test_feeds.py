@@ -169,6 +169,7 @@ def test_a_feed_that_hangs_and_one_that_is_down_keep_no_other_waiting(
     assert states["down"].failing_since_s is not None and "refused" in states["down"].why
 
 
+@pytest.mark.slow
 def test_410_stops_its_feed_and_no_other(tmp_path: Path, store: Store) -> None:
     said: list[str] = []
     with receiving(lambda handler, _: handler.say(410)) as gone, receiving() as good:
@@ -181,6 +182,7 @@ def test_410_stops_its_feed_and_no_other(tmp_path: Path, store: Store) -> None:
     assert "410" in line
 
 
+@pytest.mark.slow
 def test_a_message_that_is_refused_keeps_its_unit_waiting_until_it_is_taken(
     tmp_path: Path, store: Store
 ) -> None:
@@ -214,6 +216,7 @@ def test_a_feed_has_what_its_filters_say(tmp_path: Path, store: Store) -> None:
     assert receiver.ids == wanted and wanted
 
 
+@pytest.mark.slow
 def test_a_feed_since_a_time_has_what_the_log_received_from_then_on(
     tmp_path: Path, store: Store, records: Sequence[bytes]
 ) -> None:
@@ -232,6 +235,7 @@ def test_a_feed_since_a_time_has_what_the_log_received_from_then_on(
         assert receiver.ids == wanted
 
 
+@pytest.mark.slow
 def test_a_feed_that_is_added_has_all_and_the_others_nothing_again(
     tmp_path: Path, store: Store
 ) -> None:
@@ -245,6 +249,7 @@ def test_a_feed_that_is_added_has_all_and_the_others_nothing_again(
     assert len(first.taken) == sum(map(len, wanted.values()))
 
 
+@pytest.mark.slow
 def test_a_small_outbox_loses_nothing_for_a_feed_that_was_down(
     tmp_path: Path, store: Store, records: Sequence[bytes], rng: random.Random
 ) -> None:
@@ -265,6 +270,7 @@ def test_a_small_outbox_loses_nothing_for_a_feed_that_was_down(
         until(lambda: _by_unit(receiver.ids) == _wanted(store))
 
 
+@pytest.mark.slow
 def test_a_log_with_another_history_is_not_fed_and_named(
     tmp_path: Path, store: Store, records: Sequence[bytes]
 ) -> None:
@@ -287,6 +293,7 @@ def test_a_log_with_another_history_is_not_fed_and_named(
     assert line.startswith("SHOE-1: event 400 is another one") and "feeds.sqlite" in line
 
 
+@pytest.mark.slow
 def test_a_log_that_is_away_for_a_while_is_said_once_and_followed_again(
     tmp_path: Path, store: Store, records: Sequence[bytes]
 ) -> None:
@@ -349,6 +356,7 @@ def test_a_database_server_that_is_killed_is_waited_for(
     assert said[-1].endswith("again")
 
 
+@pytest.mark.slow
 def test_a_full_disk_of_the_outbox_sends_nothing_that_it_cannot_note(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,6 +382,7 @@ def test_a_full_disk_of_the_outbox_sends_nothing_that_it_cannot_note(
     assert len([line for line in said if "disk is full" in line]) == 1
 
 
+@pytest.mark.slow
 def test_what_all_feeds_have_leaves_the_outbox(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

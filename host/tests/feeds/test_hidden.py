@@ -44,6 +44,7 @@ def _in_each_cut(path: Path, log: FirmwareLog, first: int, document: bytes | Non
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("firmware", [_PLAIN, _SEALING])
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("pair", [_NATURALS, _NINTH_COPIES], ids=["naturals", "ninth copies"])

@@ -70,6 +70,7 @@ def test_a_second_program_cannot_have_it(tmp_path: Path) -> None:
     outbox.close()
 
 
+@pytest.mark.slow
 def test_one_that_was_killed_has_all_or_nothing_of_each_transaction(tmp_path: Path) -> None:
     path = tmp_path / "feeds.sqlite"
     code = f"""

@@ -59,6 +59,7 @@ def _sent(store: Store, unit: str) -> list[dict[str, Any]]:
     return [json.loads(each.body) for each in made if each.what == "rounds"]
 
 
+@pytest.mark.slow
 def test_the_pages_together_are_what_is_sent(store: Store, client: TestClient) -> None:
     sent = _sent(store, "SHOE-7")
     found: list[dict[str, Any]] = []
@@ -73,6 +74,7 @@ def test_the_pages_together_are_what_is_sent(store: Store, client: TestClient) -
     assert found == sent and pages == 2 and len(sent) > pull.PAGE
 
 
+@pytest.mark.slow
 def test_a_page_looks_through_a_bounded_part_of_the_log(
     store: Store, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +90,7 @@ def test_a_page_looks_through_a_bounded_part_of_the_log(
         assert found == wanted and pages > 3
 
 
+@pytest.mark.slow
 def test_after_an_id_come_the_rounds_after_it(store: Store, client: TestClient) -> None:
     sent = [each["id"] for each in _sent(store, "SHOE-7")]
     for at in (0, 3, len(sent) - 2, len(sent) - 1):
@@ -99,6 +102,7 @@ def test_after_an_id_come_the_rounds_after_it(store: Store, client: TestClient) 
     assert _ids(client.get("/feeds/crm/rounds?unit=NO-SUCH")) == []
 
 
+@pytest.mark.slow
 def test_a_feed_gives_only_what_it_sends(client: TestClient) -> None:
     assert _ids(client.get("/feeds/one/rounds?unit=SHOE-7")) != []
     assert client.get("/feeds/one/rounds", params={"unit": "SHOE.8 ü"}).status_code == 404

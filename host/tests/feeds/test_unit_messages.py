@@ -117,6 +117,7 @@ def test_a_misdeal_is_a_second_message_of_its_round(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_shoes_of_cards_and_incidents_are_those_of_the_log(
     tmp_path: Path, rng: random.Random
 ) -> None:
@@ -142,6 +143,7 @@ def test_ids_are_unique_and_positions_ascend(tmp_path: Path, rng: random.Random)
     assert positions == sorted(positions) and len({*positions}) == len(positions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hole", [False, True])
 def test_made_again_from_any_place_they_are_the_same(
     tmp_path: Path, rng: random.Random, hole: bool

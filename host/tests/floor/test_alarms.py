@@ -148,6 +148,7 @@ def _wait(floor: Floor) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_the_alerts_of_an_evening_are_the_incidents_that_are_listed(
     store: Store, desk: Desk
 ) -> None:
@@ -323,6 +324,7 @@ def test_an_alert_that_cannot_be_noted_now_is_noted_later(
 # ---- as time passes
 
 
+@pytest.mark.slow
 def test_a_round_that_takes_too_long_is_raised_before_anything_else_happens(
     store: Store, desk: Desk
 ) -> None:

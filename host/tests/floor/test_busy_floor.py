@@ -3,6 +3,8 @@
 from itertools import islice
 from pathlib import Path
 
+import pytest
+
 from host.tests.support.busy_floor import make_busy_floor
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
@@ -11,6 +13,7 @@ from sabot.log.store import open_store
 _NOW = 1_795_000_000_000
 
 
+@pytest.mark.slow
 def test_a_busy_floor_deals_every_family_by_its_rules_and_deals_on(tmp_path: Path) -> None:
     path, summary = tmp_path / "log.sqlite", Summary()
     floor = make_busy_floor(path, units=10, events=20_000, end_unix_ms=_NOW)

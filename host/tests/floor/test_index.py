@@ -114,6 +114,7 @@ def damage(path: Path, rng: random.Random) -> None:
         connection.commit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
 @pytest.mark.parametrize("case", range(3))
 def test_a_log_of_all_families_is_indexed_as_it_is_listed(
@@ -138,6 +139,7 @@ def test_a_log_of_all_families_is_indexed_as_it_is_listed(
         check(index, path)
 
 
+@pytest.mark.slow
 def test_an_index_is_kept_up_while_its_log_grows(tmp_path: Path, rng: random.Random) -> None:
     path = tmp_path / "log.sqlite"
     logs = evenings(rng)
@@ -175,6 +177,7 @@ def test_a_unit_that_moves_has_each_table_from_then_on(tmp_path: Path) -> None:
         check(index, path)
 
 
+@pytest.mark.slow
 def test_a_log_that_is_replaced_or_pruned_is_read_again(tmp_path: Path, rng: random.Random) -> None:
     path, other = tmp_path / "log.sqlite", tmp_path / "other.sqlite"
     for place, seed in ((path, 1), (other, 2)):

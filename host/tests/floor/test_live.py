@@ -101,6 +101,7 @@ def _logs(rng: random.Random) -> dict[str, tuple[FirmwareLog, bytes | None]]:
     return made
 
 
+@pytest.mark.slow
 def test_after_each_event_a_tile_is_that_of_the_whole_log(store: Store, rng: random.Random) -> None:
     logs = _logs(rng)
     for _, document in logs.values():
@@ -129,6 +130,7 @@ def test_after_each_event_a_tile_is_that_of_the_whole_log(store: Store, rng: ran
         assert list(tile.table.rounds) == ended
 
 
+@pytest.mark.slow
 @IN_A_FILE
 @pytest.mark.parametrize("seed", range(8))
 def test_events_that_no_shoe_makes_do_no_harm(store: Store, seed: int) -> None:

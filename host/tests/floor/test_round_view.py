@@ -76,6 +76,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_every_round_of_all_families_is_shown_as_it_is_listed_and_proved(log: Path) -> None:
     rounds = listed(log, "rounds --with-void")
     incidents = listed(log, "incidents --zone UTC")
@@ -104,6 +105,7 @@ def test_every_round_of_all_families_is_shown_as_it_is_listed_and_proved(log: Pa
             assert sorted(map(json.dumps, shown)) == sorted(map(json.dumps, own))
 
 
+@pytest.mark.slow
 def test_its_events_are_those_that_the_command_lists(log: Path) -> None:
     rounds = [each for each in listed(log, "rounds") if each["unit"] in ("PA", "BOXES", "HANDS")]
     with open_store(log) as store:
@@ -257,6 +259,7 @@ def test_a_result_that_its_cards_do_not_make_disagrees_although_its_mac_is_right
         assert "earlier rounds" in next(p.text for p in after.proofs if "recomputed" in p.title)
 
 
+@pytest.mark.slow
 def test_a_missing_and_a_damaged_record_are_said(evening: tuple[Path, FirmwareLog]) -> None:
     path, log = evening
     card = _card_of(log, 4)
@@ -397,6 +400,7 @@ def test_after_a_natural_of_one_hand_the_other_stands_for_that_reason(tmp_path: 
     assert banker.why == "the Player has a natural: neither hand draws"
 
 
+@pytest.mark.slow
 def test_the_rule_card_is_that_of_the_document_in_force(log: Path) -> None:
     with open_store(log) as store:
         view = _view(store, "PA", 1, 1)

@@ -135,6 +135,7 @@ def test_what_cannot_be_understood_is_said(text: str, why: str) -> None:
     assert why in str(refused.value)
 
 
+@pytest.mark.slow
 def test_nothing_typed_makes_anything_but_a_query_or_a_refusal(rng: random.Random) -> None:
     parts = (
         "20:15", "to", "-", "tuesday", "table", "12", "VIP", "7H", "cards", "K", "natural", ",",
@@ -219,6 +220,7 @@ def _selects(query: Query) -> Callable[[Listed], bool]:
     return selects
 
 
+@pytest.mark.slow
 def test_rounds_are_found_that_a_plain_look_finds(log: Path, rng: random.Random) -> None:
     rounds = listed(log, "rounds --with-void")
     of_baccarat = [each for each in rounds if "player" in each]
@@ -252,6 +254,7 @@ def test_rounds_are_found_that_a_plain_look_finds(log: Path, rng: random.Random)
         assert some == found[2:5] and of == count == len(found)
 
 
+@pytest.mark.slow
 def test_each_outcome_and_incident_is_that_of_the_lists(log: Path) -> None:
     rounds = {(each["unit"], each["shoe"], each["round"]): each
               for each in listed(log, "rounds --with-void")}  # fmt: skip
@@ -295,6 +298,7 @@ def _wins(index: RoundIndex) -> set[tuple[str, int, int]]:
             if each.row.family == "baccarat" and each.unit == "PA"}  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_time_span_has_the_rounds_that_the_command_lists_for_it(
     log: Path, rng: random.Random
 ) -> None:

@@ -130,6 +130,7 @@ def _logs(rng: random.Random) -> list[tuple[FirmwareLog, bytes]]:
     return [*shoes, (boxes, boxes.document), (hands, hands.game.document)]
 
 
+@pytest.mark.slow
 def test_after_each_event_its_rounds_are_those_of_all_events_so_far(rng: random.Random) -> None:
     for log, document in _logs(rng):
         events = _parsed(log)

@@ -75,6 +75,7 @@ def test_tables_that_need_a_look_come_first_and_then_by_the_number_of_the_table(
     assert sorted(needs, key=NEEDS.index) == needs
 
 
+@pytest.mark.slow
 def test_the_command_shows_a_table_that_is_stopped_before_one_that_plays(tmp_path: Path) -> None:
     stopped = FirmwareLog().load().draw("AC", "2H", "next", "9C", "blank")
     plays = FirmwareLog().load().draw("AC", "2H", "next", "9C", "KC", "TD", "9H")
@@ -87,6 +88,7 @@ def test_the_command_shows_a_table_that_is_stopped_before_one_that_plays(tmp_pat
     assert lines[2].split()[1:6] == ["mini", "decided", "1", "1", "0"]
 
 
+@pytest.mark.slow
 def test_a_log_without_units_has_no_tables(tmp_path: Path) -> None:
     open_store(tmp_path / "log.sqlite", create=True).close()
     assert "no tables" in run(tmp_path, "tables", "--db", "log.sqlite").stdout

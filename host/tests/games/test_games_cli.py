@@ -110,6 +110,7 @@ def test_score_takes_cards_as_sabot_prints_them(player: str, banker: str) -> Non
     assert scored["player"] == ["2S", "TD", "7H"] and scored["banker"] == ["6C", "TH", "3D"]
 
 
+@pytest.mark.slow
 def test_odds_in_json_are_integers_except_the_edge() -> None:
     counted = json_of("odds --game ez-midi")
     assert counted["total"] == 4_998_398_275_503_360
@@ -140,6 +141,7 @@ def test_holdem_has_neither_odds_nor_scores(tmp_path: Path, words: tuple[str, ..
     )
 
 
+@pytest.mark.slow
 def test_odds_of_fewer_decks() -> None:
     counted = json_of("odds --decks 1")
     assert (counted["decks"], counted["total"]) == (1, 52 * 51 * 50 * 49 * 48 * 47)
@@ -174,6 +176,7 @@ def test_wrong_usage(arguments: str) -> None:
     assert CliRunner().invoke(app(), arguments.split()).exit_code == 2
 
 
+@pytest.mark.slow
 def test_what_the_house_chooses_changes_what_is_printed() -> None:
     chosen = json_of("odds --game mini --choose tie_pays=9")
     assert chosen["wagers"]["tie"]["edge"] == pytest.approx(0.048440, abs=1e-6)

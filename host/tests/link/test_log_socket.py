@@ -91,6 +91,7 @@ def test_the_folder_may_have_a_long_name(tmp_path: Path, monkeypatch: pytest.Mon
     readers.close()
 
 
+@pytest.mark.slow
 def test_the_socket_of_a_killed_log_is_removed_and_that_of_a_running_one_stays(
     runtime_folder: Path,
 ) -> None:
@@ -109,6 +110,7 @@ def test_the_socket_of_a_killed_log_is_removed_and_that_of_a_running_one_stays(
             each.communicate()
 
 
+@pytest.mark.slow
 def test_a_stopped_log_does_not_hold_up_the_others(
     runtime_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

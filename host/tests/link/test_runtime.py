@@ -171,6 +171,7 @@ def test_a_shoe_withdraws_only_its_own_file(runtime_folder: Path) -> None:
     assert file.read_bytes() == LETTER
 
 
+@pytest.mark.slow
 def test_a_look_at_all_shoes_never_keeps_one_from_being_published(runtime_folder: Path) -> None:
     stop = threading.Event()
 

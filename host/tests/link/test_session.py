@@ -117,6 +117,7 @@ def test_every_event_comes_once_and_in_order(
     assert [record.mac for record in host.got] == [fake_mac(record.data) for record in host.got]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", [0.0, 0.2])
 def test_only_numbers_that_the_shoe_no_longer_holds_are_skipped(
     rng: random.Random, trouble: float

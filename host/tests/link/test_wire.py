@@ -210,6 +210,7 @@ def changed(rng: random.Random, payload: bytes) -> Iterator[bytes]:
     yield rng.randbytes(rng.randrange(30))
 
 
+@pytest.mark.slow
 def test_host_and_firmware_accept_the_same_messages_but_for_those_of_later_shoes(
     rng: random.Random,
 ) -> None:
@@ -239,6 +240,7 @@ def is_of_a_later_shoe(payload: bytes) -> bool:
     return len(values) > len(fields) or any(words)
 
 
+@pytest.mark.slow
 def test_host_and_firmware_accept_the_same_events_but_for_those_of_later_shoes(
     rng: random.Random,
 ) -> None:

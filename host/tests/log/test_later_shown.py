@@ -78,6 +78,7 @@ def said_of(log: FirmwareLog, folder: Path) -> str:
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [None, (0, 0), (1, 0), (1, 99), (7, 1), ((1 << 64) - 1, 1)])
 def test_an_unknown_event_tells_nothing_while_cards_of_its_round_lie_face_down(
     tmp_path: Path, place: tuple[int, int] | None
@@ -93,6 +94,7 @@ def test_an_unknown_event_tells_nothing_while_cards_of_its_round_lie_face_down(
     assert SECRET in said and b"SECRET-BYTES".hex() in said and '"unknown": null' not in said
 
 
+@pytest.mark.slow
 def test_an_unknown_event_tells_nothing_of_cards_that_are_never_to_be_known(tmp_path: Path) -> None:
     log = midi("never").draw(*_LAID)
     tell(log)
@@ -180,6 +182,7 @@ def _baccarat(later: Callable[[FirmwareLog], None]) -> FirmwareLog:
     return log.draw("9H", "next", "9S", "KH", "TC", "9D")
 
 
+@pytest.mark.slow
 def test_the_screens_show_that_a_round_is_not_understood_and_nothing_harms_them(
     tmp_path: Path,
 ) -> None:
@@ -270,6 +273,7 @@ def test_a_site_sends_the_kinds_of_events_that_it_does_not_know(tmp_path: Path) 
     assert f"unknown_{KIND}" in {each.kind for each in derived}
 
 
+@pytest.mark.slow
 def test_a_log_is_the_same_read_in_any_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verified and looked through in spans that begin and end beside unknown events."""
     rng = random.Random(3)

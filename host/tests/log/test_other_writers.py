@@ -54,6 +54,7 @@ def in_files(path: Path, content: bytes) -> set[str]:
     return {each.name for each in found if content in each.read_bytes()}
 
 
+@pytest.mark.slow
 def test_what_a_server_writes_never_lets_a_log_go_through_the_whole_file(
     path: Path, log: Store, checks: list[str]
 ) -> None:

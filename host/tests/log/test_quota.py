@@ -1,5 +1,6 @@
 """How much a shoe may send: what a real one can have, and what a false one cannot do."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,6 +66,7 @@ def test_a_false_shoe_gets_one_journal_and_then_one_a_day() -> None:
     assert 2.9 * JOURNAL_BYTES < taken < 3.1 * JOURNAL_BYTES
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 1 << 23), st.floats(0, 3 * REFILL_S)), max_size=30))
 def test_no_order_of_sending_and_waiting_gets_more_than_the_quota(

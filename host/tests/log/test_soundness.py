@@ -78,6 +78,7 @@ def test_a_record_is_found_however_small_its_number(path: Path, number: int) -> 
     assert {"changed"} <= kinds(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("index", "column"), [("events_by_round", "shoe"), ("events_by_time", "unix_ms")]
 )
@@ -89,6 +90,7 @@ def test_an_index_that_does_not_fit_its_table_is_found(path: Path, index: str, c
     assert all(index in each.detail for each in found(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     [
@@ -108,6 +110,7 @@ def test_values_of_the_wrong_type_are_found(path: Path, statement: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["records", "events", "tombstones"])
 @pytest.mark.parametrize("unit", ["3", "0", "-7", "5.5", "'U1'", "x'01'"])
 def test_rows_of_a_unit_without_a_name_are_found(path: Path, table: str, unit: str) -> None:
@@ -120,6 +123,7 @@ def test_rows_of_a_unit_without_a_name_are_found(path: Path, table: str, unit: s
     assert any(each.kind == "file" and detail in each.detail for each in found(path))
 
 
+@pytest.mark.slow
 def test_a_unit_without_records_is_found(path: Path) -> None:
     sql(path, "INSERT INTO units VALUES (-5, 'U9')")
     assert [each.detail for each in found(path)] == [
@@ -127,6 +131,7 @@ def test_a_unit_without_records_is_found(path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_record_larger_than_any_event_is_damaged_and_not_read(path: Path) -> None:
     sql(path, "UPDATE records SET record = zeroblob(50000000), mac = zeroblob(5000000)"
         " WHERE unit = 1 AND number = 5")  # fmt: skip

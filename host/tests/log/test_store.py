@@ -382,6 +382,7 @@ def test_an_empty_file_is_not_a_log_until_one_is_made_there(tmp_path: Path) -> N
     assert contents_in(path) == contents(some(1, 1))
 
 
+@pytest.mark.slow
 def test_a_damaged_page_is_an_error_and_the_rest_can_be_read(
     tmp_path: Path, rng: random.Random
 ) -> None:
@@ -580,6 +581,7 @@ except BaseException as error:
 """
 
 
+@pytest.mark.slow
 def test_several_processes_can_make_a_database_at_the_same_moment(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _OPEN, str(tmp_path / "log.sqlite")]
     children = [

@@ -85,6 +85,7 @@ def test_appending_derives_nothing_and_closing_derives_all(path: Path) -> None:
     assert derived_in(path) == wanted_of(1, log) + wanted_of(2, log[:10])
 
 
+@pytest.mark.slow
 def test_closing_derives_only_a_limited_number(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "_CLOSING_DERIVES", 3000)
     with open_store(path, create=True) as store:
@@ -159,6 +160,7 @@ def test_events_appended_before_derived_ones_are_found(path: Path, rng: random.R
     assert derived_in(path) == wanted_of(1, log)
 
 
+@pytest.mark.slow
 def test_derived_and_appended_by_many_threads_at_once(path: Path) -> None:
     units = [f"U{n}" for n in range(8)]
     failed: list[BaseException] = []
@@ -222,6 +224,7 @@ def test_a_first_record_that_cannot_be_read_belongs_to_no_shoe(path: Path) -> No
         assert (row.number, row.kind, row.shoe, row.round) == (1, DAMAGED, 0, 0)
 
 
+@pytest.mark.slow
 def test_rebuilding_gives_the_same_rows_after_any_damage(path: Path, rng: random.Random) -> None:
     with open_store(path, create=True) as store:
         for unit in ("U2", "U1"):
@@ -271,6 +274,7 @@ def test_the_error_for_a_missing_index_names_the_command_that_rebuilds_it(path: 
     assert derived_in(path) == wanted_of(1, varied(1, 12))
 
 
+@pytest.mark.slow
 def test_an_interrupted_rebuild_changes_nothing(path: Path) -> None:
     with open_store(path, create=True) as store:
         store.append("U1", varied(1, 5000))

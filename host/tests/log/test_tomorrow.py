@@ -57,6 +57,7 @@ def listed_by(place: object, kind: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in said.splitlines() if line.startswith("{")]
 
 
+@pytest.mark.slow
 def test_a_later_host_understands_the_log_of_an_older_one_without_a_change_of_it(
     tmp_path: Path,
 ) -> None:
@@ -90,6 +91,7 @@ def test_a_later_host_understands_the_log_of_an_older_one_without_a_change_of_it
         assert list(store.raw(UNIT)) == records
 
 
+@pytest.mark.slow
 def test_rebuild_corrects_the_kinds_too(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     with open_store(path, create=True) as store:
@@ -119,6 +121,7 @@ def test_a_log_without_unknown_kinds_is_not_looked_through_when_it_is_opened(
     assert statements and not [each for each in statements if "UPDATE events" in each]
 
 
+@pytest.mark.slow
 def test_an_older_host_reads_what_a_later_one_has_derived_and_finds_no_fault(
     tmp_path: Path,
 ) -> None:
@@ -149,6 +152,7 @@ def test_a_kind_that_does_not_fit_its_record_is_still_found(tmp_path: Path) -> N
         assert [each.kind for each in found] == ["derived"], wrong
 
 
+@pytest.mark.slow
 def test_postgres_reads_the_kinds_by_what_is_known_now(database: Database) -> None:
     place = database.place()
     with open_store(place, create=True) as store:

@@ -218,6 +218,7 @@ def _groups(records: list[Raw]) -> Iterator[tuple[int, list[Raw]]]:
     yield shoe, group
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records_of", [random_records, dealt_records, slow_records])
 @pytest.mark.parametrize("seed", range(15))
 def test_a_search_finds_what_every_event_by_itself_gives(records_of: object, seed: int) -> None:
@@ -326,6 +327,7 @@ def test_what_is_not_known_of_a_sealed_card_is_an_incident_before_and_after_the_
     assert (found, 0) == one_by_one(records, None, None, None)
 
 
+@pytest.mark.slow
 def test_the_random_logs_have_every_kind_of_incident() -> None:
     found = [
         each.kind

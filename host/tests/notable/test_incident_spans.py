@@ -112,6 +112,7 @@ def logged(path: Path, of_units: dict[str, list[tuple[int, bytes, bytes]]]) -> P
     return path
 
 
+@pytest.mark.slow
 def test_each_span_of_a_whole_log_is_used(whole: Path, again: list[str]) -> None:
     with open_store(whole) as store:
         assert all(len(spans.spans_of(store, unit)) > 3 for unit in UNITS)
@@ -131,6 +132,7 @@ def test_a_game_document_that_is_not_kept_is_asked_for_once_a_span(
     assert set(asked) and len(asked) <= due * len(set(asked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_random_and_slow_evenings(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
@@ -242,6 +244,7 @@ def rows_of(found: list[list[Any]], damaged: Sequence[int] = ()) -> list[tuple[i
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [70, 100, 180, 270, 410])
 def test_a_shoe_of_cards_in_several_spans_is_looked_at_as_a_whole(
     tmp_path: Path, again: list[str], monkeypatch: pytest.MonkeyPatch, span: int
@@ -260,6 +263,7 @@ def test_a_shoe_of_cards_in_several_spans_is_looked_at_as_a_whole(
     assert [each.kind for each in found[0]["A"]].count("rules") == len(shoes)  # type: ignore[index]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ahead", [False, True], ids=["", "all spans at once"])
 @pytest.mark.parametrize("span", [300, 1300])
 def test_a_shoe_of_cards_that_never_ends_is_looked_through_in_the_parts_of_one_pass(

@@ -104,6 +104,7 @@ def test_a_clock_that_is_set_changes_no_pace() -> None:
             assert not pace.add(event_of(kind, number, t_ms=1000 * t_s, unix_ms=unix_ms))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["mini", "midi", "boxes", "hands"])
 def test_tables_at_a_dealers_pace_are_within_the_bounds(family: str) -> None:
     for seed in range(5):

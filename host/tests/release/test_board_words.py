@@ -18,6 +18,7 @@ def _run(path: str) -> dict[str, object]:
     return found
 
 
+@pytest.mark.slow
 def test_a_board_has_every_kind_of_event_with_its_number_and_its_maker() -> None:
     kinds = _run(_EVENTS)["KINDS"]
     assert isinstance(kinds, tuple)
@@ -27,6 +28,7 @@ def test_a_board_has_every_kind_of_event_with_its_number_and_its_maker() -> None
     assert {kind.name for kind in kinds} == {""} and {kind.fields for kind in kinds} == {()}
 
 
+@pytest.mark.slow
 def test_the_header_of_events_and_the_messages_to_a_device_are_whole() -> None:
     assert _run(_EVENTS)["HEADER"] == events.HEADER
     found = _run(_MESSAGES)

@@ -87,6 +87,7 @@ def test_a_program_does_the_same(tmp_path: Path) -> None:
     assert printed == [wanted, wanted]
 
 
+@pytest.mark.slow
 def test_every_module_of_a_release_still_compiles_as_python() -> None:
     for path, source in with_integers_in_place(sources()).items():
         compile(source, path, "exec")

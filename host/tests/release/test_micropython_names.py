@@ -33,6 +33,7 @@ def _names_at(data: bytes | bytearray, places: Iterator[int]) -> set[str]:
     return {match[1].decode() for match in found if match}
 
 
+@pytest.mark.slow
 def test_every_name_that_micropython_for_unix_has_stays() -> None:
     with Path(micropython_run.__file__).open("rb") as file:
         elf = ELFFile(file)
@@ -54,5 +55,6 @@ def test_every_name_that_micropython_for_the_pico_has_stays() -> None:
     assert names & _ours() <= MICROPYTHON_NAMES
 
 
+@pytest.mark.slow
 def test_the_list_has_only_names_of_the_sources() -> None:
     assert _ours() >= MICROPYTHON_NAMES

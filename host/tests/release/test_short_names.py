@@ -151,6 +151,7 @@ def test_a_name_that_two_modules_use_is_the_same_in_both() -> None:
     assert rows["a.py", "_x"] == rows["b.py", "_x"] != rows["a.py", "_y"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", ["pico", "sim"])
 def test_a_release_has_no_long_private_name_but_those_in_strings(board: str) -> None:
     left = {
@@ -163,6 +164,7 @@ def test_a_release_has_no_long_private_name_but_those_in_strings(board: str) -> 
     assert left <= set(in_strings)
 
 
+@pytest.mark.slow
 def test_the_boot_loader_and_a_slot_of_another_release_share_only_names_that_stay() -> None:
     boot = "sabot_firmware/release/boot.py"
     made = sources()

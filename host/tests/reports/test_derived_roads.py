@@ -166,6 +166,7 @@ def random_shoe(rng: random.Random) -> str:
     return letters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", ROADS)
 def test_random_shoes_are_as_a_player_marks_them_with_two_pens(
     rng: random.Random, distance: int

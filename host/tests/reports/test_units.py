@@ -86,6 +86,7 @@ def test_the_table_is_the_one_provisioned_last() -> None:
     assert log.summary().table == "High roller"
 
 
+@pytest.mark.slow
 def test_a_card_entered_by_hand_is_not_counted_as_read() -> None:
     log = _UnitLog().start()
     for at in range(100, 9600):

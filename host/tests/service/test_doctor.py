@@ -222,6 +222,7 @@ def test_the_limits_of_a_sensor_are_those_of_the_firmware() -> None:
     assert check.expected.startswith(f"{LEAST_PERMILLE / 10:.0f} to {MOST_PERMILLE / 10:.0f} %")
 
 
+@pytest.mark.slow
 def test_the_command_checks_a_simulated_shoe(tmp_path: Path) -> None:
     with SimulatedShoe("DOC-1") as shoe:
         shoe.power_on()
@@ -251,6 +252,7 @@ def test_the_heap_of_an_idle_shoe_is_measured_without_what_dealing_has_left(tmp_
     assert min(free) > 2 * doctor.LEAST_HEAP_BYTES and max(free) - min(free) < 5_000, free
 
 
+@pytest.mark.slow
 def test_with_a_wrong_command_key_all_but_the_self_test_is_checked(tmp_path: Path) -> None:
     with SimulatedShoe("DOC-2") as shoe:
         shoe.power_on()
@@ -262,6 +264,7 @@ def test_with_a_wrong_command_key_all_but_the_self_test_is_checked(tmp_path: Pat
         assert "journal room" in done.stdout and "00" * 8 not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_release_is_refused_before_the_shoe_is_examined(tmp_path: Path) -> None:
     line = error_line(tmp_path, "doctor", "NOBODY", "--release", str(tmp_path), code=29)
     assert "name a folder that `sabot build` has made" in line

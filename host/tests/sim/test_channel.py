@@ -51,6 +51,7 @@ def _kept() -> int:
     return sum(isinstance(each, Outputs) for each in gc.get_objects())
 
 
+@pytest.mark.slow
 def test_what_a_shoe_showed_is_not_kept_for_no_one(shoe: ShowingShoe) -> None:
     shoe.show(10)
     before = _kept()

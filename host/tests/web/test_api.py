@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 from host.tests.support.openapi import check
@@ -43,6 +44,7 @@ def test_the_description_has_every_route_of_the_api() -> None:
     assert len(set(ids)) == len(ids)
 
 
+@pytest.mark.slow
 def test_answers_are_as_described(screens: Screens) -> None:
     client = _client(screens, "surveillance")
     wall = _answer(client, "/api/tables")

@@ -79,6 +79,7 @@ def _same(text: str) -> str:
     return _OF_THE_SERVER.sub("...", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", [*ROLES, None])
 def test_no_answer_tells_the_cards_that_lie_face_down(
     floors: tuple[Screens, Screens], role: str | None

@@ -40,6 +40,7 @@ def _paths(screens: Screens) -> list[str]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_page_has_only_printable_text_and_no_markup_of_others(hostile: Screens) -> None:
     client = hostile.visitor("surveillance")
     assert "\\x1b" in client.get("/boards").text

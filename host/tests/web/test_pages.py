@@ -37,6 +37,7 @@ def _raise_alert(screens: Screens, unit: str) -> str:
     raise AssertionError(f"no alert of {unit}")
 
 
+@pytest.mark.slow
 def test_an_alert_stays_open_until_it_is_acknowledged_with_a_remark(screens: Screens) -> None:
     client = screens.visitor("floor")
     alert = _raise_alert(screens, "LOUD-1")

@@ -86,6 +86,7 @@ def test_a_round_is_shown_to_those_who_may_see_it_with_what_they_may(
     assert answer["dealt"]["player"] == ["9C", "TD"] and answer["proofs"][1]["state"] == "agrees"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", [*ROLES, None])
 def test_no_role_sees_a_card_that_lies_face_down(armed: Screens, role: str | None) -> None:
     client = armed.visitor(role)
@@ -163,6 +164,7 @@ def test_no_bundle_leaves_without_the_operators_key_or_with_a_card_that_lies_fac
     assert len(_notes(armed, "exported")) == before
 
 
+@pytest.mark.slow
 def test_the_printed_page_is_whole_in_itself_and_is_noted(armed: Screens) -> None:
     client = armed.visitor("surveillance")
     for path in _ROUNDS:

@@ -92,6 +92,7 @@ def test_the_table_has_every_route() -> None:
     assert sorted(_routes()) == sorted(_ALLOWED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("visitor", _VISITORS)
 def test_a_route_answers_only_those_who_may_have_it(screens: Screens, visitor: str | None) -> None:
     client = screens.visitor(visitor)

@@ -133,6 +133,7 @@ def test_spans_may_be_read_in_any_order_while_a_round_ends_face_down(
             assert all(each.row.round == 1 for each in found.rounds(Query(), 10)[0])
 
 
+@pytest.mark.slow
 def test_a_bundle_has_no_round_that_ended_face_down_while_it_was_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +156,7 @@ def test_a_bundle_has_no_round_that_ended_face_down_while_it_was_made(
         assert _bundle(screens).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["floor", "technician"])
 def test_a_shoe_that_lost_its_memory_does_not_have_its_open_cards_counted_as_ended_ones(
     tmp_path: Path, role: str

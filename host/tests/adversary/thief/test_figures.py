@@ -19,6 +19,7 @@ _ENOUGH = 6_000
 """Cards by which the others are found."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["nominal", "harsh"])
 def test_speed_and_length_of_a_pass_tell_nothing_and_the_other_figures_would(noise: str) -> None:
     seen, truths = figures(seed(), noise, rounds(300))
@@ -31,6 +32,7 @@ def test_speed_and_length_of_a_pass_tell_nothing_and_the_other_figures_would(noi
         assert hidden.tells, hidden
 
 
+@pytest.mark.slow
 def test_a_figure_that_has_a_little_of_the_card_is_found() -> None:
     seen, truths = figures(seed(), "nominal", 300)
     strata = np.zeros(len(seen["samples"]), np.int64)

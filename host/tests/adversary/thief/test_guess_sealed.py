@@ -32,6 +32,7 @@ def honest(request: pytest.FixtureRequest) -> Iterator[Played]:
         yield made
 
 
+@pytest.mark.slow
 def test_what_a_thief_sees_tells_no_sealed_card(honest: Played) -> None:
     found = best_guess(honest.features, honest.wanted(), honest.strata, together=True)
     print(
@@ -144,6 +145,7 @@ def leaking() -> Iterator[Played]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", _CHANNELS)
 def test_the_same_test_finds_a_shoe_that_leaks(leaking: Played, what: str) -> None:
     prefix = _CHANNELS[what]

@@ -51,6 +51,7 @@ def _note_calls(patch: pytest.MonkeyPatch, name: str, given: _Sealed) -> None:
     patch.setattr(Seals, name, noted)
 
 
+@pytest.mark.slow
 def test_the_secret_and_the_keys_of_rounds_that_never_show_leave_no_unit(midi: Played) -> None:
     shoe, unknown = midi.shoe, 0
     for number, commitment, secret in shoe.seals:

@@ -89,6 +89,7 @@ def expected(record: bytes) -> list[Any] | None:
     return [kind, *values][: len(events.HEADER) + len(event.SHAPE.fields)]
 
 
+@pytest.mark.slow
 def test_records_are_accepted_and_refused_as_by_wire(rng: random.Random) -> None:
     good = [record_of(rng) for _ in range(3000)]
     bad = [damaged(rng.choice(good), rng) for _ in range(6000)]

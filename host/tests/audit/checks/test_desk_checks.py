@@ -204,6 +204,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     yield lambda part: monkeypatch.setattr(name + part, lambda *_: None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["_check_key", "_check_users", "_check_sessions"])
 def test_these_tests_find_a_check_that_is_left_out(
     path: Path, planted: Callable[[str], None], part: str

@@ -163,6 +163,7 @@ def test_a_minimum_that_cannot_be_read_is_found(pruned: PrunedLog) -> None:
     assert pruned.found() == [(0, "file")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changed",
     [

@@ -42,6 +42,7 @@ def rng() -> random.Random:
     return random.Random(seed)
 
 
+@pytest.mark.slow
 def test_random_rounds_of_all_choices_are_found_right(rng: random.Random) -> None:
     for n in range(60):
         log = BoxLog(boxes.random_house(rng.choice)).load()

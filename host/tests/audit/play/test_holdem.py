@@ -47,6 +47,7 @@ def test_random_hands_are_right(rng: random.Random) -> None:
     assert found_in(values_of(log), log.game.document) == []
 
 
+@pytest.mark.slow
 def test_a_hand_with_an_event_missing_doubled_or_moved_is_found(rng: random.Random) -> None:
     changes = 0
     for _ in range(25):

@@ -147,6 +147,7 @@ def test_a_total_of_8_or_9_with_three_cards_is_not_a_natural() -> None:
     assert (verdict.natural, verdict.player_total, verdict.winner) == (False, 9, "player")
 
 
+@pytest.mark.slow
 def test_every_reachable_round_has_the_same_result_in_the_firmware() -> None:
     """All totals of two cards for both hands, and all values of both third cards, dealt by the
     firmware.

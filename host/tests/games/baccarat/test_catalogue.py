@@ -217,6 +217,7 @@ def test_a_rounding_that_can_take_less_than_five_percent_is_forbidden() -> None:
         document("md-mini", {"vigorish_rounding": "nearest_25"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "choice", "value", "ours"),
     [

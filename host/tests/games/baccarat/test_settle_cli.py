@@ -52,6 +52,7 @@ def settled(*arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_the_table_is_in_the_dealers_order_with_totals(folder: Path) -> None:
     output = run(folder, "settle", wagers(folder, round=ROUND)).stdout
     lines = [re.sub(r" +", " ", line).strip() for line in output.splitlines()]
@@ -86,6 +87,7 @@ def test_json_has_a_list_of_each_kind_with_the_step(folder: Path) -> None:
     assert result["totals"]["house_cents"] == 489_600
 
 
+@pytest.mark.slow
 def test_markers_and_notices_for_the_floor_are_shown(folder: Path) -> None:
     file = wagers(
         folder, round=ROUND, house={"vigorish_when": "marked"}, positions=[seat(3, banker=500)]
@@ -130,6 +132,7 @@ def test_an_error_is_one_line_and_nothing_is_settled(
     assert line.startswith(message)
 
 
+@pytest.mark.slow
 def test_what_the_rules_forbid_is_left_to_the_floor_and_the_rest_is_settled(folder: Path) -> None:
     positions = [seat(9, "Ida", player=600_000), seat(3, banker=10_000, tie=10), seat(12, tie=1000)]
     file = wagers(folder, round=ROUND, positions=positions)
@@ -220,11 +223,13 @@ def test_wagers_on_the_line_are_settled_on_the_last_round(folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_round_that_is_settled_is_named_first(folder: Path) -> None:
     done = run(folder, "settle", "--wager", "3 banker 100", "--round", "1")
     assert re.match(r"2026-11-18 [0-9:]{8}: U1 shoe 1 round +1  P 9 .* player \*\n", done.stdout)
 
 
+@pytest.mark.slow
 def test_times_are_on_the_clock_of_the_zone_that_is_named(folder: Path) -> None:
     line = ("settle", "--wager", "3 banker 100", "--round", "1")
     ended = datetime.fromisoformat(settled(*line[1:])["round"]["ended"])
@@ -240,6 +245,7 @@ def test_times_are_on_the_clock_of_the_zone_that_is_named(folder: Path) -> None:
     assert "there is no zone 'Mars/Olympus'" in wrong.stderr
 
 
+@pytest.mark.slow
 def test_the_seat_of_a_player_without_a_name_is_said_once(folder: Path) -> None:
     for player, said in (("", "seat 3 wagers"), ("Ann ", "seat 3: Ann wagers")):
         wager = f"3 {player}player 100 banker 50"
@@ -247,6 +253,7 @@ def test_the_seat_of_a_player_without_a_name_is_said_once(folder: Path) -> None:
         assert line.startswith(f"sabot: left to the floor, the rest is settled: {said} on both")
 
 
+@pytest.mark.slow
 def test_wagers_come_from_a_file_or_the_line_and_a_slip_is_no_json(folder: Path) -> None:
     for arguments in ((), (wagers(folder), "--wager", "3 banker 100")):
         assert "name a file of wagers or give" in run(folder, "settle", *arguments, code=2).stderr
@@ -254,6 +261,7 @@ def test_wagers_come_from_a_file_or_the_line_and_a_slip_is_no_json(folder: Path)
     assert "--slip and --json exclude each other" in both.stderr
 
 
+@pytest.mark.slow
 def test_the_slip_has_the_round_the_steps_the_sums_and_lines_to_sign(folder: Path) -> None:
     page = run(folder, "settle", wagers(folder), "--round", "1", "--slip").stdout
     text = re.sub(r"<[^>]+>", " ", page.partition("<body>")[2])

@@ -250,6 +250,7 @@ _json = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=500)
 @given(_json, st.sampled_from([None, *GOOD]), st.sampled_from([None, 0, 1]))
 def test_any_file_is_read_or_refused_in_one_line(

@@ -196,6 +196,7 @@ CASES: list[tuple[Cards, int, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[1]} {' '.join(case[2])}")
 def test_hands_are_worth_what_they_win_in_all_orders(
     case: tuple[Cards, int, dict[str, Any]],
@@ -256,6 +257,7 @@ def test_insurance_is_that_of_all_orders_of_points() -> None:
     assert got == {tens: (4 * total, 4 * win) for tens, (total, win) in found.items()}
 
 
+@pytest.mark.slow
 def test_side_wagers_are_those_of_all_orders_of_a_deck() -> None:
     """Of one deck every order of three cards, judged by rules written down once more."""
     ranks, suits = "A23456789TJQK", "CDHS"

@@ -65,6 +65,7 @@ _OTHERS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_combinations_of_match_the_dealer_and_three_card_poker_are_those_published() -> None:
     """Wizard of Odds counts the box's two cards after the up card, without their order."""
     house = house_of({"decks": 2})
@@ -174,6 +175,7 @@ TWO_DECKS_HIT = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("decks", "soft_17", "published"),
     [(1, "stands", ONE_DECK_STANDS), (2, "hits", TWO_DECKS_HIT)],
@@ -209,6 +211,7 @@ GAMES: list[tuple[float, dict[str, Any]]] = [
 _GAMES = int(os.environ.get("SABOT_GAMES", "1"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("published", "chosen"), GAMES[:_GAMES])
 def test_the_blackjack_wager_is_worth_what_was_published(
     published: float, chosen: dict[str, Any]
@@ -218,6 +221,7 @@ def test_the_blackjack_wager_is_worth_what_was_published(
     assert sum(each.probability for each in found.up_cards.values()) == 1
 
 
+@pytest.mark.slow
 def test_without_a_hole_card_tens_and_aces_are_worth_what_was_published() -> None:
     """Wizard of Odds, Blackjack Appendix 9, six decks, the dealer hits soft 17, no hole card: the
     player loses all that was wagered. Against an ace, standing, hitting and doubling."""
@@ -235,6 +239,7 @@ def test_without_a_hole_card_tens_and_aces_are_worth_what_was_published() -> Non
         ), pair
 
 
+@pytest.mark.slow
 def test_the_choices_of_the_house_move_the_edge_as_they_must() -> None:
     """One deck against a six: each choice that is good for the player is worth something."""
     worth = {

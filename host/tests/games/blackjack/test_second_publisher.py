@@ -75,6 +75,7 @@ def test_standing_hitting_and_doubling_are_worth_what_was_published(up: int) -> 
             assert -_tolerance(figure) <= gained <= most + _tolerance(figure), (pair, does)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after_split", [False, True])
 @pytest.mark.parametrize("hands", [2, 4])
 def test_pairs_that_are_split_are_worth_what_was_published(hands: int, after_split: bool) -> None:
@@ -87,6 +88,7 @@ def test_pairs_that_are_split_are_worth_what_was_published(hands: int, after_spl
         assert float(play.worth) == pytest.approx(figure, abs=_tolerance(figure)), points
 
 
+@pytest.mark.slow
 def test_the_wager_against_a_six_is_worth_what_the_published_figures_make() -> None:
     worth = up_card_odds(_house(), 6).worth
     assert float(worth) == pytest.approx(WAGER_AGAINST_SIX, abs=_tolerance(WAGER_AGAINST_SIX))

@@ -7,6 +7,8 @@ import random
 from dataclasses import asdict
 from typing import Any
 
+import pytest
+
 from host.tests.support.random_table import random_table
 from sabot.errors import BadWagers, Forbidden, ImpossibleDeal
 from sabot.games.blackjack import table_file
@@ -16,6 +18,7 @@ _ROUNDS = int(os.environ.get("SABOT_ROUNDS", "500"))
 _FIRST_SEED = 20
 
 
+@pytest.mark.slow
 def test_random_rounds_are_settled_as_by_a_second_settler() -> None:
     for seed in range(_FIRST_SEED, _FIRST_SEED + _ROUNDS):
         made = random_table(seed)

@@ -44,6 +44,7 @@ def replayed(text: str) -> list[int]:
     return [int(stack) for stack in last.stacks]
 
 
+@pytest.mark.slow
 def test_random_hands_are_played_to_the_same_stacks() -> None:
     first = int(os.environ.get("SABOT_SEED", time.time_ns() // 1000 & 0x3FFFFFFF))
     played = 0
@@ -69,6 +70,7 @@ def test_random_hands_are_played_to_the_same_stacks() -> None:
     assert played > HANDS // 4 or HANDS < 20
 
 
+@pytest.mark.slow
 def test_the_file_has_names_seats_and_cards(tmp_path: Path) -> None:
     name = str(_EXAMPLES / "hand.json")
     run(tmp_path, "settle", "--game", "holdem", name, "--phh", "hand.phh")

@@ -9,12 +9,15 @@ import os
 import random
 import time
 
+import pytest
+
 from host.tests.support.hands import settled
 from host.tests.support.random_hand import Table
 
 HANDS = int(os.environ.get("SABOT_HANDS", "150"))
 
 
+@pytest.mark.slow
 def test_pots_and_payments_are_those_of_pokerkit() -> None:
     first = int(os.environ.get("SABOT_SEED", time.time_ns() // 1000 & 0x3FFFFFFF))
     for seed in range(first, first + HANDS):

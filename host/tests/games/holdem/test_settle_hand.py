@@ -24,6 +24,7 @@ _EXAMPLES = Path(__file__).resolve().parents[4] / "docs" / "example"
 HAND, TWICE = str(_EXAMPLES / "hand.json"), str(_EXAMPLES / "hand-twice.json")
 
 
+@pytest.mark.slow
 def test_the_page_has_actions_pots_winners_and_stakes(tmp_path: Path) -> None:
     output = run(tmp_path, "settle", "--game", "holdem", HAND, COLUMNS="160").stdout
     lines = [re.sub(r" +", " ", line).strip() for line in output.splitlines()]
@@ -107,6 +108,7 @@ def test_phh_is_for_hands_of_poker_only(tmp_path: Path) -> None:
     assert done.exit_code == 2 and "--phh is for --game holdem" in done.output
 
 
+@pytest.mark.slow
 def test_wagers_are_settled_without_importing_pokerkit(tmp_path: Path) -> None:
     wagers = {
         "round": {"player": ["9S", "KD"], "banker": ["KC", "7D"]},
@@ -294,6 +296,7 @@ def test_the_split_among_winners_of_a_hand_run_twice_with_odd_chips() -> None:
     assert [each.cents for each in settled(**fields).awards] == [40_000, 40_200]
 
 
+@pytest.mark.slow
 def test_the_choices_of_the_house_are_listed_with_their_clauses(tmp_path: Path) -> None:
     shown = ["games", "show", "holdem", "--choose", "limit=pot_limit"]
     result = json.loads(CliRunner().invoke(app(), [*shown, "--json"]).stdout)

@@ -42,6 +42,7 @@ def _made(own: Database) -> Address:
     return place
 
 
+@pytest.mark.slow
 def test_the_owner_of_a_database_makes_a_log_once(own: Database) -> None:
     place = _made(own)
     assert list(administration.make(place)) == []

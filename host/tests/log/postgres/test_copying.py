@@ -55,6 +55,7 @@ def _has(store: Store) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 def test_a_copy_has_all_that_the_log_has_and_verifies_as_it_does(
     filled: Database, tmp_path: Path
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_copy_has_all_that_the_log_has_and_verifies_as_it_does(
     assert [path.name for path in tmp_path.glob("copy*")] == ["copy.sqlite"]  # it is one file
 
 
+@pytest.mark.slow
 def test_who_may_not_read_the_desks_secrets_verifies_the_rest(
     filled: Database, tmp_path: Path
 ) -> None:
@@ -113,6 +115,7 @@ def test_a_copy_that_cannot_be_made_leaves_no_file(
     assert list(tmp_path.glob("copy*")) == []
 
 
+@pytest.mark.slow
 def test_the_command_copies(filled: Database, tmp_path: Path) -> None:
     place = str(filled.place())
     shown = output_here(tmp_path, "copy", "--db", place, "-o", "copy.sqlite")

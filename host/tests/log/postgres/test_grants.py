@@ -97,6 +97,7 @@ def _columns(database: Database) -> dict[str, str]:
         return {str(table): str(column) for table, column in found}
 
 
+@pytest.mark.slow
 def test_a_role_may_do_with_each_table_what_is_written_here_and_nothing_else(
     filled: Database,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 
+import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -10,6 +11,7 @@ from host.tests.log import test_store_machine
 from host.tests.support.postgres import Server, new_log
 
 
+@pytest.mark.slow
 def test_a_log_in_postgresql_in_any_order_of_calls(postgres: Server) -> None:
     class PostgresMachine(test_store_machine.StoreMachine):
         """A log in a database of its own."""

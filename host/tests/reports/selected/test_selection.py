@@ -90,6 +90,7 @@ def _has(ended: dict[str, Any], cards: list[str]) -> bool:
     return any(" ".join(cards) in text for text in texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["rounds", "events"])
 def test_several_units_are_listed_in_order(listed: Listed, command: str) -> None:
     everything = listed(command)
@@ -123,6 +124,7 @@ def test_a_table_that_no_unit_had_is_an_error_that_names_those_that_are(
     assert str(done.exception) == f"{log}: has no table 12; there are: 4, 5"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["rounds", "events"])
 @pytest.mark.parametrize("last", [1, 7, 60, 100_000])
 def test_the_last_ones_of_each_unit(listed: Listed, command: str, last: int) -> None:
@@ -137,6 +139,7 @@ def test_the_last_ones_of_each_unit(listed: Listed, command: str, last: int) -> 
     assert listed(f"rounds --unit U1 --winner banker --last {last}") == wins[-last:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
@@ -165,6 +168,7 @@ def test_rounds_and_their_events_are_selected_by_what_was_dealt(
     assert listed(f"events {options}{last}") == events
 
 
+@pytest.mark.slow
 def test_a_sequence_of_cards_is_in_a_hand_or_in_the_order_of_dealing(
     log: Path, listed: Listed, rng: random.Random
 ) -> None:
