@@ -56,11 +56,13 @@ def _decode(data: bytes) -> object:
     return cbor.decode(data, 0, len(data))
 
 
+@pytest.mark.slow
 @given(_nested(cbor.MAX_DEPTH))
 def test_values_are_written_as_cbor2_writes_them(value: object) -> None:
     assert _encode(value) == cbor2.dumps(value, canonical=True)
 
 
+@pytest.mark.slow
 @given(_nested(cbor.MAX_DEPTH))
 def test_what_cbor2_writes_is_read(value: object) -> None:
     assert same(_decode(cbor2.dumps(value, canonical=True)), value)
@@ -247,6 +249,7 @@ def _values(shape: Shape) -> st.SearchStrategy[list[Any]]:
     return st.tuples(*fields).map(list)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(_SHAPES).flatmap(lambda shape: st.tuples(st.just(shape), _values(shape))))
 def test_any_message_of_the_host_is_read_by_the_codec(drawn: tuple[Shape, list[Any]]) -> None:
     shape, values = drawn

@@ -43,6 +43,7 @@ def test_a_generated_file_is_current(path: str, texts: dict[str, str]) -> None:
     assert (_ROOT / path).read_text(encoding="utf-8") == texts[path], where
 
 
+@pytest.mark.slow
 def test_the_command_renews_what_is_not_current_and_says_which(tmp_path: Path) -> None:
     for path in blocks():
         copy = tmp_path / path

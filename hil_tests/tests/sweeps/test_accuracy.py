@@ -47,6 +47,7 @@ def test_the_matrix_has_every_pass_in_its_row_once() -> None:
     assert counts == [90, 2, 4, 4] and sum(counts) == 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", pulls.KINDS)
 def test_two_faults_at_once_are_never_another_card(kind: str, seed: int) -> None:
     """One mark is missing and another one is added, so there are 14 again."""

@@ -152,6 +152,7 @@ def _record(bundle: Bundle, number: int) -> bytes:
     return next(data for n, data, _ in bundle.records if n == number)
 
 
+@pytest.mark.slow
 def test_a_bundle_has_the_records_of_the_log_byte_for_byte(setup: BundleSetup) -> None:
     for shoe in (1, 2, 3):
         verdict = setup.check(setup.collect(shoe))
@@ -183,6 +184,7 @@ def test_a_long_pass_of_the_last_card_is_in_the_bundle(tmp_path: Path) -> None:
     assert setup.collect(2).last < taken.first
 
 
+@pytest.mark.slow
 def test_a_bundle_names_firmware_game_and_checkpoint(setup: BundleSetup) -> None:
     for shoe in (1, 3):
         taken = setup.collect(shoe)
@@ -443,6 +445,7 @@ def test_findings_of_the_exporter_are_passed_on(setup: BundleSetup) -> None:
     assert list(verdict.findings) == [finding]
 
 
+@pytest.mark.slow
 def test_a_disputed_shoe_of_cards_is_exported_with_its_findings(setup: BundleSetup) -> None:
     number = setup.log.number_of("card", 2)
     record = _edited(setup.log.records[number - 1][1], 7, 40)

@@ -137,6 +137,7 @@ def database(tmp_path: Path) -> LogDatabase:
     return LogDatabase(tmp_path, log)
 
 
+@pytest.mark.slow
 def test_a_shoe_of_cards_is_removed_at_the_exact_millisecond(database: LogDatabase) -> None:
     for shoe in (1, 2, 3):
         due = _youngest(database.log, shoe) + _KEEP_MS
@@ -162,6 +163,7 @@ def test_records_between_are_removed_with_the_shoe_of_cards_before_them(
     assert (tombstone.first, tombstone.last) == (1, database.log.number_of("shoe_loaded", 3) - 1)
 
 
+@pytest.mark.slow
 def test_verify_still_passes_and_the_chain_goes_on(database: LogDatabase) -> None:
     assert database.prune(_youngest(database.log, 2) + _KEEP_MS) == [1, 2]
     assert database.found() == []
@@ -201,6 +203,7 @@ def test_a_tombstone_says_what_was_removed(database: LogDatabase) -> None:
     assert database.tombstones()[0].before == b""
 
 
+@pytest.mark.slow
 def test_every_changed_byte_of_a_tombstone_is_found(database: LogDatabase) -> None:
     database.prune(_youngest(database.log, 1) + _KEEP_MS)
     with open_store(database.path) as store:
@@ -447,6 +450,7 @@ def test_each_unit_has_its_own_age(database: LogDatabase) -> None:
         assert list(tombstones(store, "U2")) == []
 
 
+@pytest.mark.slow
 def test_what_a_unit_is_can_still_be_shown_after_a_prune(tmp_path: Path) -> None:
     """Its firmware, table, game and last calibration; what was removed is no longer counted."""
     log = ChainedLog().power_on().load_game()

@@ -108,6 +108,7 @@ def test_nothing_is_found_where_both_have_everything(site: Path, centre: Path) -
     assert check(site, centre) == check(centre, site) == check(site) == ([], [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 24, 25, 26, _LAST - 1, _LAST])
 def test_one_event_that_either_side_lacks_is_named(site: Path, centre: Path, number: int) -> None:
     remove(centre, number, number, None)

@@ -89,6 +89,7 @@ def test_a_seam_without_an_event_of_its_board_is_noted_as_such(
     assert note.unit == "U1~2" and note.detail.endswith("; no event of it has come yet")
 
 
+@pytest.mark.slow
 def test_a_seam_of_someone_else_is_a_finding_and_so_is_one_that_is_not_checked(
     log_place: Place, three: Boards
 ) -> None:
@@ -250,6 +251,7 @@ def test_two_boards_of_one_chain_are_a_circle_and_a_finding(tmp_path: Path, thre
     assert ("U1~3", 0, f"its seam names the chain {chain}, which is that of U1") in said
 
 
+@pytest.mark.slow
 def test_a_chain_of_which_the_key_file_has_no_key_is_a_finding(
     tmp_path: Path, three: Boards
 ) -> None:

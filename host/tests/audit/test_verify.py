@@ -73,6 +73,7 @@ def test_a_good_log_has_no_findings_and_is_counted(log: Forgery) -> None:
     assert (log.summary.events, log.summary.rounds) == (len(log.rows), results)
 
 
+@pytest.mark.slow
 def test_any_deleted_event_is_missing(log: Forgery, rng: random.Random) -> None:
     for number in rng.sample(range(1, len(log.rows)), k=30):
         forged = log.copy()
@@ -84,6 +85,7 @@ def test_any_deleted_event_is_missing(log: Forgery, rng: random.Random) -> None:
         assert f"events {number} to {number} are not" in forged.detail(number, "missing")
 
 
+@pytest.mark.slow
 def test_any_deleted_range_is_missing(log: Forgery, rng: random.Random) -> None:
     for _ in range(30):
         first = rng.randrange(1, len(log.rows) - 1)

@@ -182,6 +182,7 @@ def test_records_of_a_unit_without_a_name_are_truncated(good_store: Store) -> No
     assert found_in(good_store) == [("", 0, "file"), ("U1", 1001, "truncated")]
 
 
+@pytest.mark.slow
 def test_each_unit_is_judged_by_itself(tmp_path: Path, good_log: list[bytes]) -> None:
     other = FirmwareLog().deal_shoe(shuffled_names(6)).records
     with new_log(tmp_path / "log.sqlite") as store:

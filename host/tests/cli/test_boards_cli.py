@@ -67,6 +67,7 @@ def test_a_shoe_of_cards_that_several_boards_have_is_exported_of_the_one_that_is
     assert code == 0 and json.loads(out)["board_number"] == 2
 
 
+@pytest.mark.slow
 def test_the_last_round_of_a_unit_is_that_of_its_newest_board(folder: Path) -> None:
     given = ("settle", "--wager", "1 player 100", "--game", "mini", "--db", "log", "--json")
     for asked, board in (("U1", 3), ("U1~2", 2), ("U1~1", 1)):

@@ -109,6 +109,7 @@ def test_a_list_without_a_match_says_so_beside_what_it_prints(
         assert run(folder, command, "--db", "log.sqlite", "--round", "3", *form).stderr == ""
 
 
+@pytest.mark.slow
 def test_csv_and_json_have_the_same_values(sabot: Any) -> None:
     for each, row in zip(
         objects(sabot("events", "--json")), rows(sabot("events", "--csv")), strict=True
@@ -151,6 +152,7 @@ def times(everything: list[dict[str, Any]], column: str) -> tuple[str, str]:
     return known[len(known) // 3], known[2 * len(known) // 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
@@ -173,6 +175,7 @@ def test_events_are_filtered(sabot: Any, options: tuple[str, ...], wanted: Any) 
         assert objects(sabot("rounds", "--json", *options)) == [e for e in everything if wanted(e)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "first", "last"), [("events", "time", "time"), ("rounds", "started", "ended")]
 )
@@ -191,6 +194,7 @@ def test_events_are_filtered_by_their_time_and_rounds_by_any_part_of_them(
         assert 0 < len(expected) < len(everything)
 
 
+@pytest.mark.slow
 def test_a_time_without_a_zone_is_local(sabot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     begin, _ = times(objects(sabot("events", "--json")), "time")
     expected = sabot("events", "--json", "--from", begin)

@@ -154,6 +154,7 @@ def test_no_command_prints_a_key_of_the_unit(house: Path) -> None:
 _PRUNE = "prune --db @db --key @house.pem --keys @keys"
 
 
+@pytest.mark.slow
 def test_prune_shows_what_it_removes(house: Path) -> None:
     assert "U1: nothing to remove; shoe 1 stays: until" in output(
         sabot(house, f"{_PRUNE} --keep-days 45")
@@ -203,6 +204,7 @@ def test_export_takes_the_keys_in_the_folder(house: Path, monkeypatch: pytest.Mo
     assert "without keys of its chain" in output(sabot(house, _EXPORT))
 
 
+@pytest.mark.slow
 def test_export_replaces_only_a_bundle_and_a_report_of_the_same_shoe_of_cards(house: Path) -> None:
     both = f"{_EXPORT} --html @a.html"
     for _ in range(2):

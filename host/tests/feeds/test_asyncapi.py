@@ -125,6 +125,7 @@ def test_messages_of_all_families_of_games_are_as_described(
     assert seen >= {"holdem", "blackjack", "sabot.round.ended", "sabot.shoe.loaded"}
 
 
+@pytest.mark.slow
 def test_messages_of_a_busy_night_are_as_described(tmp_path: Path, rng: random.Random) -> None:
     with new_log(tmp_path / "log") as store:
         store.append("SHOE-7", stored(busy_log(rng).records))

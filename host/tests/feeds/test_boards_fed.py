@@ -4,6 +4,8 @@ import json
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from host.tests.support.boards import Boards
 from host.tests.support.helpers import new_log
 from sabot.feeds.config import Feed
@@ -25,6 +27,7 @@ def _made(store: Store, outbox: Outbox, name: str) -> list[Message]:
     return outbox.after(name, Position(0, 0), 10_000)
 
 
+@pytest.mark.slow
 def test_the_new_board_is_fed_from_its_first_event_with_ids_of_its_own(tmp_path: Path) -> None:
     two = Boards(2)
     with new_log(tmp_path / "log") as store, closing(Outbox(tmp_path / "outbox")) as outbox:

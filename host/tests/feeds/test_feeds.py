@@ -203,6 +203,7 @@ def test_a_message_that_is_refused_keeps_its_unit_waiting_until_it_is_taken(
         until(lambda: _by_unit(receiver.ids) == wanted)
 
 
+@pytest.mark.slow
 def test_a_feed_has_what_its_filters_say(tmp_path: Path, store: Store) -> None:
     with receiving() as receiver:
         config = _config(

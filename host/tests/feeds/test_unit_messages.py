@@ -95,6 +95,7 @@ def _data(messages: list[Message], type_: str) -> list[dict[str, Any]]:
     return [each["data"] for each in found if each["type"] == f"sabot.{type_}"]
 
 
+@pytest.mark.slow
 def test_rounds_are_those_that_sabot_rounds_lists(tmp_path: Path, rng: random.Random) -> None:
     log = busy_log(rng)
     messages = all_messages(_stored(tmp_path / "log", log.records))
@@ -161,6 +162,7 @@ def test_made_again_from_any_place_they_are_the_same(
         assert again == [each for each in whole if each.position > position], after
 
 
+@pytest.mark.slow
 def test_read_live_in_any_cut_they_are_the_same(tmp_path: Path, rng: random.Random) -> None:
     log = busy_log(rng)
     whole = all_messages(_stored(tmp_path / "whole", log.records))
@@ -178,6 +180,7 @@ def test_read_live_in_any_cut_they_are_the_same(tmp_path: Path, rng: random.Rand
     assert found == whole
 
 
+@pytest.mark.slow
 def test_another_machine_makes_the_same_bytes(tmp_path: Path, rng: random.Random) -> None:
     """The log of a site and the one of a centre: what they received when is another thing."""
     log = busy_log(rng, shoes=2)

@@ -172,6 +172,7 @@ def test_a_receiver_says_when_to_come_back(said: str, wait_s: float) -> None:
     assert outcome.wait_s == wait_s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [hang, drip, flood, heads, not_yet])
 def test_a_receiver_that_never_ends_costs_a_bounded_time_and_no_memory(
     answer: Answer, monkeypatch: pytest.MonkeyPatch

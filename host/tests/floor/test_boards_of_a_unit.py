@@ -63,6 +63,7 @@ def test_the_tile_of_the_new_board_takes_the_place_of_the_old_ones(
     assert (json["unit"], json["board_number"]) == ("U1", 2)
 
 
+@pytest.mark.slow
 def test_searches_find_the_rounds_of_all_boards_and_the_seam(store: Store, two: Boards) -> None:
     _replace(store, two)
     index = RoundIndex(store)

@@ -161,6 +161,7 @@ def test_an_index_is_kept_up_while_its_log_grows(tmp_path: Path, rng: random.Ran
         check(index, path)
 
 
+@pytest.mark.slow
 def test_a_unit_that_moves_has_each_table_from_then_on(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     log = FirmwareLog()

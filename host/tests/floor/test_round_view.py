@@ -240,6 +240,7 @@ def test_a_changed_record_is_found_by_its_mac_and_its_round_does_not_agree(
         assert _state(_view(store, "U1", 1, 3, "U1"), "MACs") == AGREES
 
 
+@pytest.mark.slow
 def test_a_result_that_its_cards_do_not_make_disagrees_although_its_mac_is_right(
     tmp_path: Path,
 ) -> None:
@@ -289,6 +290,7 @@ def test_the_round_in_play_waits_for_its_proof_and_one_without_an_end_is_said(
         assert view.state == "unended" and _state(view, "Round recomputed") == DIFFERS
 
 
+@pytest.mark.slow
 def test_of_rounds_with_the_same_numbers_the_newest_is_meant_and_the_others_are_named(
     tmp_path: Path,
 ) -> None:

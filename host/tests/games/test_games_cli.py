@@ -205,6 +205,7 @@ def test_a_choice_made_twice_is_wrong_usage() -> None:
     assert CliRunner().invoke(app(), ["odds", *twice]).exit_code == 2
 
 
+@pytest.mark.slow
 def test_a_game_can_be_loaded_only_between_shoes_of_cards() -> None:
     document = catalogue.document("ez-midi", {"dragon_bonus": "none"})
     with SimulatedShoe("LOAD-1") as shoe:

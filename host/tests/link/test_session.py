@@ -97,6 +97,7 @@ def simulate(
             to_host.send(frame, now_s)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", [0.0, 0.1, 0.4])
 @pytest.mark.parametrize("expect", [1, 300])
 def test_every_event_comes_once_and_in_order(

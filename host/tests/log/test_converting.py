@@ -82,6 +82,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "evening.sqlite"
 
 
+@pytest.mark.slow
 @_EACH
 def test_a_log_is_led_over_logged_into_and_led_back(path: Path, version: int) -> None:
     older(path, version)

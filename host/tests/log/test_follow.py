@@ -75,6 +75,7 @@ def test_a_unit_that_is_gone_has_no_newest_event(store: Store) -> None:
     assert follower.poll() == {"U1": 0}
 
 
+@pytest.mark.slow
 @IN_A_FILE
 def test_values_of_a_forger_are_no_events_and_no_errors(store: Store) -> None:
     store.append("U1", stored(FirmwareLog().records))

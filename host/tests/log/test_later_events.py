@@ -326,6 +326,7 @@ def test_verify_says_how_many_rounds_are_not_judged(tmp_path: Path) -> None:
     assert as_json["not_judged"] == 1 and as_json["findings"] == []
 
 
+@pytest.mark.slow
 def test_a_round_that_is_not_understood_is_not_scored_or_settled(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     with open_store(path, create=True) as store:

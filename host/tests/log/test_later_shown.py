@@ -119,6 +119,7 @@ def test_an_unknown_event_tells_nothing_of_a_hole_card(tmp_path: Path) -> None:
     assert "SECRET" not in said_of(log, tmp_path)
 
 
+@pytest.mark.slow
 def test_an_unknown_event_in_an_open_round_tells_nothing_even_if_its_cards_lie_face_up(
     tmp_path: Path,
 ) -> None:

@@ -74,6 +74,7 @@ def test_a_card_that_was_entered_is_among_those_entered_once_it_is_opened() -> N
     assert ended.by_hand == ("TD",) and ended.player == ("9D", "TD")
 
 
+@pytest.mark.slow
 def test_events_show_a_sealed_card_as_such_and_its_card_once_the_key_is_there(
     tmp_path: Path,
 ) -> None:

@@ -65,10 +65,12 @@ def unlike_its_table(path: Path, index: str, statement: str) -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_good_log_has_no_findings(path: Path) -> None:
     assert found(path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [SMALLEST, SMALLEST + 1, -1, 0])
 def test_a_record_is_found_however_small_its_number(path: Path, number: int) -> None:
     """Record and MAC are copied, and a list has it too, so that `events` would show it."""

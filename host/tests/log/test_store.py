@@ -546,6 +546,7 @@ def test_appending_waits_for_a_lock_held_for_a_while(
     assert good_store.last_number("U9") == 1
 
 
+@pytest.mark.slow
 def test_many_shoes_are_stored_at_once(log_place: Place) -> None:
     units = [f"U{n}" for n in range(24)]
     failed: list[BaseException] = []

@@ -556,6 +556,7 @@ def test_skipped_events_are_not_a_gap() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_random_events_give_incidents_in_the_order_of_events(rng: random.Random) -> None:
     shapes = [
         ("error", {"error": "samples_lost"}), ("error_cleared", {"error": "samples_lost"}),

@@ -121,6 +121,7 @@ def test_each_span_of_a_whole_log_is_used(whole: Path, again: list[str]) -> None
     assert again == []
 
 
+@pytest.mark.slow
 def test_a_game_document_that_is_not_kept_is_asked_for_once_a_span(
     whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +185,7 @@ def test_a_record_in_a_place_that_no_number_has(
     assert in_spans(path, ALL) == one_pass(path, ALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("removed", [(1, 700), (1, 350)])
 def test_events_removed_between_two_spans_are_not_missing(
     whole: Path,

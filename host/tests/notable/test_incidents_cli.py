@@ -119,6 +119,7 @@ def test_the_table_says_where_to_look(sabot: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_json_and_csv_have_the_same_values(sabot: Any) -> None:
     objects = [json.loads(line) for line in sabot("--json")[0].splitlines()]
     rows = list(csv.DictReader(io.StringIO(sabot("--csv")[0])))
@@ -262,6 +263,7 @@ def test_incidents_can_be_filtered_by_time(
     assert [event for _, event, _, _ in shown] == events
 
 
+@pytest.mark.slow
 def test_an_incident_without_a_clock_is_listed_for_every_time_with_a_note(sabot: Any) -> None:
     out, problems = sabot("--unit", "U2", "--from", "2026-11-18T12:00")
     assert " ".join(out.splitlines()[1].split()) == (

@@ -151,6 +151,7 @@ def test_every_winner_has_a_cell_and_every_tie_a_mark(rng: random.Random) -> Non
                 assert cell.row == 0 and cell.column > 0
 
 
+@pytest.mark.slow
 def test_random_shoes_lie_as_drawn_run_after_run(rng: random.Random) -> None:
     for _ in range(1000):
         weights = rng.random(), rng.random()

@@ -24,6 +24,7 @@ def _sign_in(client: TestClient, name: str, password: str, **more: str) -> int:
     return answer.status_code
 
 
+@pytest.mark.slow
 def test_a_user_signs_in_by_the_form_and_out_again(screens: Screens) -> None:
     client = screens.visitor()
     assert _sign_in(client, "floor", PASSWORD) == 303

@@ -58,6 +58,7 @@ def test_answers_are_as_described(screens: Screens) -> None:
     assert client.get("/api/openapi.json").json()["openapi"] == "3.1.0"
 
 
+@pytest.mark.slow
 def test_what_is_left_in_a_shoe_of_cards_is_for_surveillance(screens: Screens) -> None:
     for role in ("floor", "technician"):
         client = _client(screens, role)

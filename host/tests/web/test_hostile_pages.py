@@ -55,6 +55,7 @@ def test_every_page_has_only_printable_text_and_no_markup_of_others(hostile: Scr
     assert escaped > 4
 
 
+@pytest.mark.slow
 def test_the_administrators_pages_too(hostile: Screens) -> None:
     client = hostile.visitor("administrator")
     hostile.desk.add_user("<b>Eve</b>", "floor", "a password of the tests", by="administrator")

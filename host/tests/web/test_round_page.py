@@ -65,6 +65,7 @@ def _post(client: TestClient, page: str, what: str) -> Any:
     return client.post(f"{page}/{what}", data={"form_token": token}, headers={"origin": ORIGIN})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["floor", "surveillance"])
 def test_a_round_is_shown_to_those_who_may_see_it_with_what_they_may(
     armed: Screens, role: str

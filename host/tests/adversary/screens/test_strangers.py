@@ -146,6 +146,7 @@ def test_connections_that_have_not_proven_to_speak_tls_are_limited_too(
         assert clients[6].recv(1) == b"x"
 
 
+@pytest.mark.slow
 def test_a_server_leaves_files_to_the_log(
     screens: Screens, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ _CROWD = 80  # twice as many as a server has threads
 _ZOE = "Zoë Floor"
 
 
+@pytest.mark.slow
 def test_no_user_has_a_name_that_looks_like_that_of_another(screens: Screens) -> None:
     """The notes say who did what by name alone."""
     desk = screens.desk

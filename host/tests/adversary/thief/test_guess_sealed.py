@@ -42,6 +42,7 @@ def test_what_a_thief_sees_tells_no_sealed_card(honest: Played) -> None:
     assert not found.tells, found
 
 
+@pytest.mark.slow
 def test_a_thief_who_does_not_divide_the_rounds_finds_what_the_lock_and_the_look_tell(
     honest: Played,
 ) -> None:
@@ -82,6 +83,7 @@ def test_the_figures_of_a_sealed_pass_are_nowhere_on_the_line_and_on_the_chip(
     assert (found > 50) == (honest.family != "midi"), "no card of midi comes face up"
 
 
+@pytest.mark.slow
 def test_the_composition_of_a_shoe_has_no_card_that_is_never_to_be_known() -> None:
     random = np.random.default_rng(seed())
     with Folder() as folder:
@@ -157,6 +159,7 @@ def test_the_same_test_finds_a_shoe_that_leaks(leaking: Played, what: str) -> No
     assert found.tells, found
 
 
+@pytest.mark.slow
 def test_the_same_test_finds_a_leak_among_all_that_is_seen(leaking: Played) -> None:
     found = best_guess(leaking.features, leaking.wanted(), leaking.strata)
     assert found.tells, found

@@ -63,6 +63,7 @@ def test_the_secret_and_the_keys_of_rounds_that_never_show_leave_no_unit(midi: P
     assert unknown > 10 and len({secret for _, _, secret in shoe.seals}) > 1
 
 
+@pytest.mark.slow
 def test_the_secret_is_in_one_document_of_the_board_and_no_card_is_in_any(midi: Played) -> None:
     secret = midi.shoe.secret()
     with_it = [

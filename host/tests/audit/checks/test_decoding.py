@@ -161,6 +161,7 @@ def test_a_type_without_a_pattern_is_named_with_the_place_to_add_it(kind: str) -
         assert path in text and place in (_ROOT / path).read_text()
 
 
+@pytest.mark.slow
 def test_values_become_the_event_that_the_line_gives() -> None:
     rng = random.Random(7)
     kinds = set()

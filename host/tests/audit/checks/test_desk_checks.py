@@ -155,6 +155,7 @@ def test_the_right_key_of_several_is_chosen(path: Path, tmp_path: Path) -> None:
     assert kinds(path) == ["changed 1", "damaged 1"]
 
 
+@pytest.mark.slow
 def test_checkpoints_show_that_an_older_desk_was_put_back(path: Path, tmp_path: Path) -> None:
     """Whole and with its own secret, so that the chain alone cannot show it; or removed."""
     with open_store(path) as store:

@@ -217,6 +217,7 @@ def test_hands_are_worth_what_they_win_in_all_orders(
     assert len(done) > 2
 
 
+@pytest.mark.slow
 def test_pairs_were_split_in_these_cases() -> None:
     split = [
         (up, points)

@@ -64,6 +64,7 @@ def played(**house: object) -> BoxLog:
     return log
 
 
+@pytest.mark.slow
 def test_rounds_of_a_log_are_settled_with_the_results_of_the_shoe() -> None:
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
@@ -210,6 +211,7 @@ def test_the_command_takes_the_round_of_a_log(
     assert "other.json: U1 shoe 1 round 1: dealt to 2 boxes, the file has 3" in line
 
 
+@pytest.mark.slow
 def test_a_round_is_scored_by_the_game_that_dealt_it_and_not_settled_as_baccarat(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

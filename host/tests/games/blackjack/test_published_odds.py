@@ -134,6 +134,7 @@ HITS = {
 _TOTALS = (17, 18, 19, 20, 21)
 
 
+@pytest.mark.slow
 def test_the_dealers_final_hands_are_those_published_before_the_dealer_looks() -> None:
     found = all_final_odds(new_cards(1), "stands")
     for up, published in BEFORE.items():
@@ -150,6 +151,7 @@ def test_the_dealers_final_hands_are_those_published_after_the_dealer_has_looked
         assert [float(each) for each in got] == pytest.approx(published, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_dealers_final_hands_are_those_published_if_soft_17_is_hit() -> None:
     found = all_final_odds(new_cards(1), "hits")
     for final, percents in HITS.items():

@@ -64,6 +64,7 @@ def _tolerance(figure: float) -> float:
     return 2e-6 if abs(figure) < 1 else 7e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("up", HANDS)
 def test_standing_hitting_and_doubling_are_worth_what_was_published(up: int) -> None:
     against = Against(_house(), without(new_cards(1), up), up)

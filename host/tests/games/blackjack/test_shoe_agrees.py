@@ -9,6 +9,8 @@ import json
 import random
 from typing import Any
 
+import pytest
+
 from firmware.tests.support.boxes import CHOICES, SecondDealer, random_house
 from sabot.games.blackjack import table_file
 from sabot.games.blackjack.settle import MAIN, settle
@@ -79,6 +81,7 @@ def _dealt(seed: int) -> _Recorded:
     return _Recorded(house, rng.randint(1, 4), shoe, rng)
 
 
+@pytest.mark.slow
 def test_the_cashier_gives_each_hand_the_result_of_the_shoe() -> None:
     for seed in range(_ROUNDS):
         dealer = _dealt(seed)

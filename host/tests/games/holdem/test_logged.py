@@ -131,6 +131,7 @@ def test_a_second_board_without_cards_and_without_a_log_is_refused() -> None:
         settle(hand_file.parse(json.dumps(fields).encode()))
 
 
+@pytest.mark.slow
 def test_from_the_command_line_settled_and_exported_as_phh(tmp_path: Path) -> None:
     log, _ = dealt_by(ONCE, rake_permille=50)
     db = tmp_path / "log.sqlite"

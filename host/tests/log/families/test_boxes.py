@@ -24,6 +24,7 @@ def rng() -> random.Random:
     return random.Random(seed)
 
 
+@pytest.mark.slow
 def test_the_hands_of_each_box_are_those_that_were_dealt(rng: random.Random) -> None:
     for n in range(40):
         log = BoxLog(boxes.random_house(rng.choice)).load()

@@ -98,6 +98,7 @@ def test_several_units_are_listed_in_order(listed: Listed, command: str) -> None
     assert found == [each for each in everything if each["unit"] != "U2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["rounds", "events"])
 def test_a_table_selects_what_its_units_recorded_there(listed: Listed, command: str) -> None:
     everything = listed(command)
