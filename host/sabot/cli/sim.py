@@ -11,7 +11,6 @@ import numpy as np
 import typer
 
 from sabot.cli import options
-from sabot.cli.demo import run_demo
 from sabot.cli.log import ctrl_c_and_term
 from sabot.cli.view import console, problems
 from sabot.errors import SimulatorFailed
@@ -255,6 +254,8 @@ def demo(
             )
         _serve_floor(db, listen, seed, 1.0 if pace is None else pace)
         return
+    from sabot.cli.demo import run_demo  # with all that checks a log: `sim` does not wait for it
+
     db = _DEMO_DB if db is None else db
     pace = _DEMO_PACE if pace is None else pace
     key_file = db.with_suffix(".keys")
