@@ -244,7 +244,8 @@ def _verify_one(
     if store.tombstone_rows(unit) != stones:  # `sabot prune` has removed events meanwhile
         yield from _verify_one(store, unit, summary, options, count)
         return
-    summary.units += store.boards(boards.unit_of(unit))[0] == unit  # all boards of a unit are one
+    of_unit = store.boards(boards.unit_of(unit))
+    summary.units += unit in of_unit[:1] or not of_unit  # all boards of a unit are one
     found += checks.ended(summary)
     kept = [each for each in options.kept if each.unit == unit]
     after = {each.last: each.after for each in context.tombstones(store, unit)}

@@ -196,7 +196,7 @@ class Logger:
                     error, pause_s = UnitNotProven(str(error)), _LONGEST_PAUSE_S
                 if isinstance(error, BoardRefused):
                     if len(self._ports) == 1:
-                        self._give_up(port, error)
+                        self._give_up(port, HistoryDiffers(str(error)))
                         return
                     self.failures[port], pause_s = error, _LONGEST_PAUSE_S
                 self._reread_keys()

@@ -177,5 +177,16 @@ def test_a_converted_log_notes_what_it_never_had(tmp_path: Path) -> None:
     assert [note.kind for note in summary.notes] == ["game"]
 
 
+@pytest.mark.parametrize("fact", ["", "5", "[" * 100_000, '{"U1": "all"}'])
+def test_a_fact_that_makes_no_sense_excuses_no_game(tmp_path: Path, fact: str) -> None:
+    path, log = tmp_path / "log", ez_log()
+    with open_store(path, create=True) as store:
+        store.append("U1", stored(log.records))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO about VALUES ('before_games', ?)", (fact,))
+    with open_store(path) as store:
+        assert [each.kind for each in verify(store, Summary()) if each.kind == "game"] == ["game"]
+
+
 def _sha(document: bytes) -> bytes:
     return hashlib.sha256(document).digest()

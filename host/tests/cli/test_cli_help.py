@@ -1,7 +1,9 @@
 """`--help` of every command, at the width of a small terminal."""
 
+import ast
 import re
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 from typer.testing import CliRunner
@@ -11,6 +13,7 @@ from sabot.cli import app
 from sabot.cli.commands import MODULES, imported
 
 COMMANDS = sorted(MODULES)
+_ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.slow
@@ -49,3 +52,33 @@ def test_help_explains_every_option_and_argument(name: str) -> None:
         assert help_text, parameter.name
         words = re.sub(r"[\s│]+", " ", page)
         assert " ".join(help_text.split()[:3]) in words, parameter.name
+
+
+def test_every_command_of_a_module_is_registered() -> None:
+    """A function with the name of its module is a command."""
+    commands = {name.replace("-", "_") for name in MODULES}
+    for path in (_ROOT / "host/sabot/cli").rglob("*.py"):
+        functions = [each for each in ast.parse(path.read_text()).body if _is_function(each)]
+        forgotten = {each.name for each in functions if each.name == path.stem} - commands
+        forgotten -= _NOT_COMMANDS
+        assert not forgotten, f"add {forgotten} to _BY_TASK in host/sabot/cli/commands.py"
+
+
+_NOT_COMMANDS = {"measured", "rounds_table"}
+
+
+def _is_function(statement: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(statement, ast.FunctionDef)
+
+
+def test_the_page_on_postgres_says_which_role_a_command_needs() -> None:
+    page = (_ROOT / "docs/postgres.md").read_text()
+    rows = "\n".join(re.findall(r"^\| .*\|$", page, re.MULTILINE))
+    for name in sorted(set(MODULES) - _ONLY_FILES):
+        opens_log = any("--db" in each.opts for each in imported(name).params)
+        named = re.search(rf"`(sabot )?{name}`", rows)
+        assert named or not opens_log, f"docs/postgres.md: say which role `{name}` needs"
+
+
+_ONLY_FILES = {"convert", "demo"}
+"""Commands that make or change a file, and refuse a server."""

@@ -40,6 +40,7 @@ class Host:
 
     def step(self, data: bytes, now_s: float) -> bytes:
         """Take `data` from the shoe; return the bytes that the host sends at `now_s`."""
+        self._attach_again_after_silence(now_s)
         session = self.session
         while data:  # in pieces, as from a port
             size = self._rng.randrange(1, 600)
@@ -66,6 +67,15 @@ class Host:
             out += bytes(session.out)
             session.out = bytearray()
         return out
+
+    def _attach_again_after_silence(self, now_s: float) -> None:
+        """As `Client` does: a `hello` of another version that comes late ends the session."""
+        heard_s = self.session.heard_s
+        if heard_s is None or now_s - heard_s <= messages.SILENCE_MS / 1000:
+            return
+        self.session = Session(SESSION)
+        del self.got[len(self.got) - len(self._waiting) :]
+        self._waiting, self.expect = [], self.durable + 1
 
     def _assert_nothing_is_acknowledged_early(self, out: bytes) -> None:
         for payload in FrameReader().feed(out):

@@ -4,16 +4,18 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from host.tests.support.boards import Boards
-from host.tests.support.helpers import event_of, new_log
+from host.tests.support.helpers import event_bytes, new_log
 from host.tests.support.later import record_of
 from host.tests.support.typed_events import GAMES, START_UNIX_MS, TypedEvents, dealt, midi
+from sabot.audit.checks.decoding import values_of
 from sabot.audit.checks.findings import Finding
 from sabot.link.wire import parse_event
 from sabot.log.presence import ATTACHED, WAITING, Span
+from sabot.log.reveal import NONE_KEPT
 from sabot.notable.absences import absences_of, of_host
 from sabot.notable.incident_finder import incidents_of
-from sabot.notable.pace import Pace, PaceLimits
 from sabot.notable.silence import silent_now
+from sabot.notable.unit_alerts import AlertLimits, UnitAlerts
 
 Made = set[str]
 """Names of the kinds that were found."""
@@ -51,12 +53,22 @@ def _replaced(folder: Path) -> Made:
 
 
 def _paced(every_s: int) -> Made:
-    pace, found = Pace(PaceLimits()), set[str]()
-    for at_ms in range(0, 3_600_000, 1000 * every_s):
-        for kind, after in (("betting_open", 0), ("betting_closed", 500), ("result", 1000)):
-            out = pace.add(event_of(kind, 1, t_ms=at_ms + after * every_s))
-            found |= {out.name} if out is not None else set()
-    return found
+    """What a table raises that deals a round every `every_s` seconds for an hour."""
+    kinds = ("betting_open", "betting_closed", "result")
+    return _raised(
+        event_bytes(kind, 3 * at + part + 1, t_ms=1000 * every_s * at + 500 * every_s * part)
+        for at in range(3600 // every_s)
+        for part, kind in enumerate(kinds)
+    )
+
+
+def _raised(records: Iterable[bytes]) -> Made:
+    """The kinds of alerts that a unit raises, as the floor finds them."""
+    alerts = UnitAlerts("U1", NONE_KEPT, AlertLimits())
+    for values in values_of([*records]):
+        assert values is not None
+        alerts.add(values)
+    return {each.kind for each in alerts.new(START_UNIX_MS)}
 
 
 EXAMPLES: Mapping[str, Callable[[Path], Made]] = {

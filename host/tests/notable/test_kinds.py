@@ -96,7 +96,10 @@ def test_each_kind_is_found(name: str, tmp_path: Path) -> None:
 
 
 def test_no_example_is_of_a_kind_that_there_is_not() -> None:
-    assert not EXAMPLES.keys() - KINDS.keys()
+    lost = sorted(EXAMPLES.keys() - KINDS.keys())
+    assert not lost, (
+        f"host/sabot/notable/kinds.py has no kind {lost}, host/tests/notable/examples.py has"
+    )
 
 
 # ---- the pages

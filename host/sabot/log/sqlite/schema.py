@@ -152,7 +152,7 @@ def before_games(connection: LogConnection, unit: str) -> int:
     ).fetchone()
     if found is None:
         return 0
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         numbers = json.loads(found[0])
         number = numbers.get(unit, 0) if isinstance(numbers, dict) else 0
         if type(number) is int:
