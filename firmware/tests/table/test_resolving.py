@@ -62,7 +62,9 @@ def test_a_card_entered_by_hand_is_dealt_as_if_it_had_been_read():
     seed_random()
     for name in IN_PLAY:
         for fault in FAULTS:
-            names = ALL if fault == "bad_code" else [random.choice(ALL) for _ in range(3)]
+            names = [random.choice(ALL) for _ in range(3)]
+            if fault == "bad_code" and name == IN_PLAY[0]:
+                names = ALL
             for card in names + ["CUT"] if fault != "foreign_set" else []:
                 table = at(name)
                 recorded = table.play("?%s !%s" % (fault, card))
