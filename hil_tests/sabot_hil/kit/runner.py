@@ -110,7 +110,9 @@ _check: Callable[[Any], Any]
 def _begin_worker(check: Callable[[Any], Any]) -> None:
     global _check
     _check = check
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the process with the progress
+    # Ctrl-C goes to the process with the progress. It is not ignored here: the programs that a
+    # check starts would inherit that, and one that has to be ended by Ctrl-C would never end.
+    signal.signal(signal.SIGINT, lambda *_: None)
 
 
 def _checked(case: C) -> Checked[C, Any]:

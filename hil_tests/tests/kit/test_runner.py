@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from functools import partial
 from typing import Annotated
 
@@ -94,3 +96,21 @@ def test_a_case_that_fails_says_why_and_the_others_are_still_checked(
     assert done[3].failure.startswith("AssertionError: not 3 (test_runner.py:")
     assert not any(done[case].failure for case in range(6) if case != 3)
     assert "6 of 6 numbers, 1 failed" in capsys.readouterr().err
+
+
+def _ended_by_ctrl_c(_: int) -> int:
+    """How a program that a check starts ends by Ctrl-C."""
+    program = "import time; print(flush=True); time.sleep(60)"
+    waits = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert waits.stdout is not None
+    waits.stdout.readline()
+    waits.send_signal(signal.SIGINT)
+    with waits.stdout:
+        return waits.wait(30)
+
+
+def test_what_a_check_starts_can_be_ended_by_ctrl_c() -> None:
+    (checked,) = check_all(_ended_by_ctrl_c, [1], "programs")
+    assert checked.failure == "" and checked.result == -signal.SIGINT
