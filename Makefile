@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 TYPINGS := build/typings
 
-# Modules are compiled once, also where Python is told to keep no bytecode: the tests start many
+# Modules are compiled once, even if the environment forbids bytecode: the tests start many
 # processes, and pytest alone takes three times as long to collect its tests from sources.
 export PYTHONDONTWRITEBYTECODE =
 

@@ -110,7 +110,7 @@ class Event(Definition):
 
 
 class Message(Definition):
-    """A message that answers no command and is none."""
+    """A message that is neither a command nor the answer to one."""
 
 
 class Report(Definition):

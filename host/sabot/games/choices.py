@@ -1,8 +1,10 @@
 """A choice of the house: its values, and who limits them, the rule document or Sabot itself."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from sabot.errors import Forbidden, GameDiffers, did_you_mean
 
 Value = int | str | bool
 
@@ -77,3 +79,45 @@ class Choice:
 def value_text(value: Value) -> str:
     """Return a value as text for people: true and false as yes and no, no text as a dash."""
     return ("no", "yes")[value] if isinstance(value, bool) else str(value) or "-"
+
+
+def chosen_values(
+    game: str,
+    choices: Sequence[Choice],
+    chosen: Mapping[str, object],
+    cited: Callable[[str], str] = lambda clause: clause,
+) -> dict[str, Any]:
+    """Return the values of all `choices` of a game; those not in `chosen` have their defaults.
+
+    Raises Forbidden, with the clause as `cited` writes it, for a choice that the game does not have
+    and for a value that is not allowed.
+    """
+    known = {choice.name: choice for choice in choices}
+    for name, value in chosen.items():
+        choice = known.get(name)
+        if choice is None:
+            raise Forbidden(f"{game} has no choice {name!r}; {did_you_mean(name, known)}")
+        if not choice.allows(value):
+            raise Forbidden(
+                f"{game}: {name} {value} is forbidden; allowed: {choice.allowed_text()} "
+                f"({cited(choice.source_text())})"
+            )
+    return {choice.name: choice.default for choice in choices} | dict(chosen)
+
+
+def check_stated(
+    which: str,
+    choices: Sequence[Choice],
+    stated: Mapping[str, object],
+    house: Mapping[str, object],
+) -> None:
+    """Raise GameDiffers if a file states a choice that the game of round `which` does not have.
+    `house` are the choices of that game; one that is missing has its default."""
+    for choice in choices:
+        if choice.name in stated:
+            chosen = house.get(choice.name, choice.default)
+            if stated[choice.name] != chosen:
+                raise GameDiffers(
+                    f"{which}: house.{choice.name} is {value_text(stated[choice.name])} "  # type: ignore[arg-type]
+                    f"in the file, the game has {value_text(chosen)}; leave it out"  # type: ignore[arg-type]
+                )

@@ -36,3 +36,17 @@ class DealtGame:
             "wagers": [],
             "choices": [choice.as_json() for choice in self.choices],
         }
+
+    def card_json(self, chosen: Mapping[str, object]) -> dict[str, Any]:
+        """Return the rule card of a house with these choices, as `sabot games show --json` prints
+        it. Raises Forbidden."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "source": self.source,
+            "choices": [
+                each.as_json() | {"chosen": chosen.get(each.name, each.default)}
+                for each in self.choices
+            ],
+            "sha256": games.game_of(self.document(chosen)).sha256.hex(),
+        }

@@ -11,7 +11,7 @@ def alert_of(
     kind: Kind, unit: str, event: int | None, shoe: int, round_: int, unix_ms: int, detail: str
 ) -> Alert:
     """Return the alert of `kind` at `event` of `unit`, or at the time `unix_ms` if no event says
-    it. The same kind at the same place is the same alert, whoever finds it and how often."""
+    it. The same kind at the same place is one alert, however often it is found."""
     at = unix_ms if event is None else event
     return Alert(
         f"{unit}/{kind.name}/{at}", unit, kind.name, event, min(shoe, _LARGEST),

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -9,6 +10,8 @@ import sabot
 from host.tests.support.boards import OPERATOR, Boards
 from host.tests.support.commands import error_line_here, run_here
 from sabot.keys import signing
+from sabot.link.log_socket import LoggedShoe
+from sabot.link.session import Introduction
 from sabot.log.store import open_store
 
 
@@ -124,6 +127,21 @@ def test_replaced_refuses_what_is_wrong_in_one_line(folder: Path, three: Boards)
     ):
         _, problems, exit_code = run_here(folder, "replaced", *arguments)
         assert exit_code == code and said in " ".join(problems.split()).replace("│ ", ""), problems
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_who_replaces_a_board_that_a_log_still_has_is_warned(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, logged: bool
+) -> None:
+    signing.make_key_pair(folder / "operator")
+    welcome = cast(Introduction, object()) if logged else None
+    shoe = LoggedShoe("77-1", "/dev/x", "/dev/x", welcome, "U2", "")
+    monkeypatch.setattr("sabot.cli.records.replaced.through_log", lambda unit: shoe)
+    given = ("U2", "--chain", "99" * 16, "--key", "operator.pem", "--db", "log")
+    out, problems, code = run_here(folder, "replaced", *given)
+    assert code == 0 and out.startswith("U2: board 2 since event 40 of U2, on "), problems
+    warning = "U2: `sabot log` (process 77) has it now; if that is the old board"
+    assert problems.startswith(warning) if logged else "process" not in problems
 
 
 @pytest.mark.slow

@@ -39,16 +39,10 @@ def _card(name: str, chosen: Mapping[str, object]) -> Answer:
     from sabot.games.blackjack import shown
 
     listed = _find_game(name)
-    game = games.game_of(listed.document(chosen))
+    card = listed.card_json(chosen)
     house = house_of({name: chosen[name] for name in chosen if name not in _OF_THE_SHOE})
     values = {each.name: chosen.get(each.name, each.default) for each in listed.choices}
-
-    def as_json() -> dict[str, object]:
-        choices = [each.as_json() | {"chosen": values[each.name]} for each in listed.choices]
-        about = {"name": listed.name, "title": listed.title, "source": listed.source}
-        return about | {"choices": choices, "sha256": game.sha256.hex()}
-
-    return Answer(as_json, lambda: shown.card_lines(house, values))
+    return Answer(lambda: card, lambda: shown.card_lines(house, values))
 
 
 def _sign(name: str, chosen: Mapping[str, object]) -> str:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sabot.errors import Forbidden, did_you_mean
+from sabot.errors import Forbidden
 from sabot.games.blackjack import paytables
 from sabot.games.blackjack.clauses import cited
-from sabot.games.choices import ALL, MOST_CENTS, Choice
+from sabot.games.choices import ALL, MOST_CENTS, Choice, chosen_values
 from sabot.text import amount
 
 NAME = "blackjack"
@@ -150,17 +150,7 @@ def values_of(chosen: Mapping[str, object]) -> dict[str, Any]:
     Raises Forbidden, with the clause, for a choice that blackjack does not have, and a value that
     is not allowed.
     """
-    known = {choice.name: choice for choice in CHOICES}
-    for name, value in chosen.items():
-        choice = known.get(name)
-        if choice is None:
-            raise Forbidden(f"{NAME} has no choice {name!r}; {did_you_mean(name, known)}")
-        if not choice.allows(value):
-            raise Forbidden(
-                f"{NAME}: {name} {value} is forbidden; allowed: {choice.allowed_text()} "
-                f"({cited(choice.source_text())})"
-            )
-    return {choice.name: choice.default for choice in CHOICES} | dict(chosen)
+    return chosen_values(NAME, CHOICES, chosen, cited)
 
 
 def house_of(chosen: Mapping[str, object]) -> House:

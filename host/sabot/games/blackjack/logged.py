@@ -7,11 +7,11 @@ in their order, and does not know their numbers on the table.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sabot.errors import BadWagers, GameDiffers
+from sabot.errors import BadWagers
 from sabot.games.blackjack.hands import MOST, total_of
 from sabot.games.blackjack.house import CHOICES, ONE_CARD
 from sabot.games.blackjack.table_file import DOUBLE, DOUBLE_CENTS, HIT, SPLIT, STAND, SURRENDER
-from sabot.games.choices import value_text
+from sabot.games.choices import check_stated
 from sabot.games.json_fields import house_choices, list_of, quoted
 from sabot.link.events import CardEvent
 from sabot.log.families.boxes import BOX, BlackjackRound
@@ -47,7 +47,7 @@ def with_cards(
             f"{which}: dealt to {counted(len(dealt.boxes), 'box', 'boxes')}, the file has "
             f"{len(boxes)}; list all that got cards"
         )
-    _check_house(which, house_choices(fields.get("house", {}), CHOICES), house)
+    check_stated(which, CHOICES, house_choices(fields.get("house", {}), CHOICES), house)
     order = sorted(range(len(boxes)), key=lambda place: _number(boxes[place]))
     full = list(boxes)
     for at, place in enumerate(order, 1):
@@ -110,14 +110,3 @@ def _played(dealt: BlackjackRound, box: int, house: Mapping[str, object]) -> lis
         hands[at].append(card)
         entries.append(card)
     return entries
-
-
-def _check_house(which: str, stated: Mapping[str, object], house: Mapping[str, object]) -> None:
-    for choice in CHOICES:
-        if choice.name in stated:
-            chosen = house.get(choice.name, choice.default)
-            if stated[choice.name] != chosen:
-                raise GameDiffers(
-                    f"{which}: house.{choice.name} is {value_text(stated[choice.name])} "  # type: ignore[arg-type]
-                    f"in the file, the game has {value_text(chosen)}; leave it out"  # type: ignore[arg-type]
-                )

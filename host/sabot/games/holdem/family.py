@@ -41,17 +41,8 @@ def _card(name: str, chosen: Mapping[str, object]) -> Answer:
     from sabot.games.holdem import rule_card
 
     listed = _find_game(name)
-    game = games.game_of(listed.document(chosen))
-
-    def as_json() -> dict[str, object]:
-        choices = [
-            each.as_json() | {"chosen": chosen.get(each.name, each.default)}
-            for each in listed.choices
-        ]
-        about = {"name": listed.name, "title": listed.title, "source": listed.source}
-        return about | {"choices": choices, "sha256": game.sha256.hex()}
-
-    return Answer(as_json, lambda: rule_card.card_lines(listed, chosen))
+    card = listed.card_json(chosen)
+    return Answer(lambda: card, lambda: rule_card.card_lines(listed, chosen))
 
 
 def _sign(name: str, chosen: Mapping[str, object]) -> str:

@@ -5,10 +5,9 @@ The document is Maryland's Standard Rules - Poker. Only Chapter 8, on bets, was 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from sabot.errors import Forbidden, did_you_mean
-from sabot.games.choices import ALL, MOST_CENTS, OVER, Choice
+from sabot.errors import Forbidden
+from sabot.games.choices import ALL, MOST_CENTS, OVER, Choice, chosen_values
 from sabot.text import amount
 
 NAME = "holdem"
@@ -102,18 +101,7 @@ def house_of(chosen: Mapping[str, object]) -> House:
     Raises Forbidden, with the clause, for a choice that hold'em does not have, a value that is not
     allowed, and values that contradict each other.
     """
-    known = {choice.name: choice for choice in CHOICES}
-    for name, value in chosen.items():
-        choice = known.get(name)
-        if choice is None:
-            raise Forbidden(f"{NAME} has no choice {name!r}; {did_you_mean(name, known)}")
-        if not choice.allows(value):
-            raise Forbidden(
-                f"{NAME}: {name} {value} is forbidden; allowed: {choice.allowed_text()} "
-                f"({choice.source_text()})"
-            )
-    values: dict[str, Any] = {choice.name: choice.default for choice in CHOICES}
-    house = House(**values | dict(chosen))
+    house = House(**chosen_values(NAME, CHOICES, chosen))
     _check_together(house)
     return house
 

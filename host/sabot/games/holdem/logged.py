@@ -7,8 +7,8 @@ the left of the button, and does not know which players sit there.
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from sabot.errors import BadHand, GameDiffers
-from sabot.games.choices import value_text
+from sabot.errors import BadHand
+from sabot.games.choices import check_stated
 from sabot.games.holdem.hand_file import FOLD, Act, HandFile, Seat
 from sabot.games.holdem.house import CHOICES
 from sabot.log.families.hands import Hand
@@ -46,7 +46,7 @@ def with_cards(hand: HandFile, dealt: Hand, house: Mapping[str, object]) -> Hand
     if (twice is None) != (dealt.run_twice is None):
         in_log = "run once" if dealt.run_twice is None else f"run twice from the {dealt.run_twice}"
         raise BadHand(f"{which}: {in_log}, which the file contradicts; correct run_twice")
-    _check_house(which, hand.house, house)
+    check_stated(which, CHOICES, hand.house, house)
     folded = {act.seat for act in _acts(hand) if act.says == FOLD}
     cards = dict(zip((seat.number for seat in in_turn(hand)), dealt.hands, strict=True))
     seats = tuple(
@@ -72,14 +72,3 @@ def _common(dealt: Hand) -> int:
 
 def _acts(hand: HandFile) -> Iterable[Act]:
     return (act for acts in hand.betting.values() for act in acts if isinstance(act, Act))
-
-
-def _check_house(which: str, stated: Mapping[str, object], house: Mapping[str, object]) -> None:
-    for choice in CHOICES:
-        if choice.name in stated:
-            chosen = house.get(choice.name, choice.default)
-            if stated[choice.name] != chosen:
-                raise GameDiffers(
-                    f"{which}: house.{choice.name} is {value_text(stated[choice.name])} "  # type: ignore[arg-type]
-                    f"in the file, the game has {value_text(chosen)}; leave it out"  # type: ignore[arg-type]
-                )

@@ -1,6 +1,7 @@
 """The catalogue of games: what each document leaves to the house, and what it forbids."""
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 import cbor2
@@ -262,3 +263,14 @@ def test_no_code_depends_on_the_name_of_a_game() -> None:
         assert table.count(f'"{name}"') == (name != "mini"), name
         for module in (house_game, wagers, score, odds):
             assert f'"{name}"' not in inspect.getsource(module)
+
+
+@pytest.mark.parametrize("missing", house_game.WAGERS_OF_CHOICE)
+def test_a_rule_document_may_lack_a_choice_of_wagers_and_then_does_not_offer_them(
+    missing: str,
+) -> None:
+    whole = find_game("pa-mini")
+    lacking = replace(whole, choices=tuple(each for each in whole.choices if each.name != missing))
+    offered = cbor2.loads(lacking.document())["wagers"]
+    assert not set(offered) & set(house_game.WAGERS_OF_CHOICE[missing])
+    assert cbor2.loads(whole.document())["wagers"][:3] == offered[:3]
