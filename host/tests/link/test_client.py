@@ -45,6 +45,12 @@ pytestmark = pytest.mark.slow
 HURRY_S = 0.4
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulated shoe on a busy machine takes its time."""
+    monkeypatch.setattr(client_module, "_SILENCE_S", 30.0)
+
+
 def refusal(port: str, kind: type[SabotError], timeout_s: float = HURRY_S) -> str:
     """The error message, one line, of attaching to what is at `port`."""
     with Port(port) as opened, pytest.raises(SabotError) as raised:
@@ -297,10 +303,7 @@ def test_a_game_is_sent_in_parts_and_reported_at_the_next_attachment(shoe: Simul
         assert (welcome.game, welcome.game_sha256) == ("long", games.Game(document).sha256)
 
 
-def test_a_repeated_command_is_carried_out_once(
-    shoe: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client_module, "_SILENCE_S", 30.0)  # a busy machine takes its time
+def test_a_repeated_command_is_carried_out_once(shoe: SimulatedShoe) -> None:
     document = games.document_of(games.MINI_NAME)
     with Port(shoe.port) as port:
         client = Client(port)
