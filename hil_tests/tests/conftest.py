@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from host.tests.support.surroundings import same_surroundings
+from host.tests.support.surroundings import collect_seldom, same_surroundings
 
 if TYPE_CHECKING:
     from sabot.release.uf2 import Image
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def pytest_configure() -> None:
     """Every way to start the tests gives the same verdict."""
     same_surroundings()
+    collect_seldom()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from host.tests.support.surroundings import same_surroundings
+from host.tests.support.surroundings import collect_seldom, same_surroundings
 
 # What a fixture makes is imported in the fixture: it takes longer than many a test.
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def pytest_configure() -> None:
     """Every way to start the tests gives the same verdict."""
     same_surroundings()
+    collect_seldom()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

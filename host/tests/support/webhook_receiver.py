@@ -83,7 +83,11 @@ class Handler(BaseHTTPRequestHandler):
         super().setup()
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
+        size = int(self.headers["content-length"])
+        body = self.rfile.read(size)
+        if len(body) < size:  # its sender was killed
+            self.close_connection = True
+            return
         headers = {name.lower(): value for name, value in self.headers.items()}
         got = Got(self.path, headers, body)
         self.receiver.got.append(got)

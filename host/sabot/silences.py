@@ -1,0 +1,96 @@
+"""The table of what can stop, and of how people are told.
+
+Whatever can stop has a row here: the figure that moves while it works, how soon a person is told
+after it has stopped, in which words, and where. The figure is of the work itself, such as the
+newest event that is stored, and never of a connection. The part that notices takes its time and its
+words from its row, and docs/monitoring.md shows the table. `make silences` stops each part in each
+of its ways, and waits for the words.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+
+class Where(Enum):
+    """Where a person reads it."""
+
+    OUTPUT = "the command's own output"
+    SCREEN = "wall and table page"
+    ALERT = "alert at the screens"
+    METRIC = "metric, and its rule"
+    DOCTOR = "`sabot doctor`"
+    VERIFY = "`sabot verify`"
+    STATUS = "`sabot database status`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silence:
+    """How a part stops, and who is told when. Raises ValueError without words, place or way."""
+
+    part: str
+    """What stops, with its article: "the line of a shoe"."""
+    figure: str
+    """What moves while it works: "the newest event that is stored"."""
+    after_s: float
+    """How long after it has stopped a person has been told, in seconds."""
+    words: str
+    """What is said, with names in braces for what differs: "{unit} holds {held} events"."""
+    where: tuple[Where, ...]
+    """Every place in which the words, or for a metric its rule, are to be found."""
+    ways: Mapping[str, str]
+    """How it may stop, by a short name: what `make silences` does to it, each on its own."""
+
+    def __post_init__(self) -> None:
+        if not (self.words and self.where and self.ways):
+            raise ValueError(f"host/sabot/silences.py: {self.part!r} lacks words, places or ways")
+
+    def say(self, **figures: object) -> str:
+        """Return the words with these figures."""
+        return self.words.format_map(figures)
+
+    def is_told_in(self, text: str) -> bool:
+        """Whether `text` has the words, with any figures, however its lines are broken."""
+        parts = re.split(r"\{\w+\}", " ".join(self.words.split()))
+        return bool(re.search(".+?".join(map(re.escape, parts)), " ".join(text.split())))
+
+
+_silences: dict[str, Silence] = {}
+
+
+def _silence(name: str, **fields: object) -> Silence:
+    """Add a row to the table."""
+    if name in _silences:
+        raise ValueError(f"host/sabot/silences.py: {name!r} is there twice")
+    _silences[name] = Silence(**fields)  # type: ignore[arg-type]
+    return _silences[name]
+
+
+LINE = _silence(
+    "line",
+    part="the line of a shoe",
+    figure="the newest event that is stored, against the newest that the shoe holds",
+    after_s=30.0,
+    words="{unit} holds {held} events that do not arrive",
+    where=(Where.OUTPUT, Where.SCREEN, Where.ALERT, Where.METRIC, Where.DOCTOR),
+    ways={
+        "damaged": "a device server drops one byte value on the way to the host",
+        "half": "a second client of the device server takes half of the bytes",
+        "one way": "nothing that the host sends arrives any more, while heartbeats come",
+    },
+)
+
+SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)
+"""Every row by its name."""
+
+
+def as_table() -> list[str]:
+    """Return the rows of the table in docs/monitoring.md."""
+    return [
+        f"| {each.part}: {'; '.join(each.ways.values())} | {each.figure} | {each.after_s:g} s "
+        f"| {re.sub(r'[{](.+?)[}]', lambda gap: gap[1].upper(), each.words)} "
+        f"| {', '.join(where.value for where in each.where)} |"
+        for each in SILENCES.values()
+    ]
