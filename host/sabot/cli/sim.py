@@ -18,11 +18,9 @@ from sabot.games import families
 from sabot.keys import chain_keys
 from sabot.sim import deck as decks
 from sabot.sim import hands
-from sabot.sim.box_table import BoxTable
 from sabot.sim.dealer import Dealer
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
-from sabot.sim.holdem_table import HoldemTable
 from sabot.sim.process import SimulatedShoe
 from sabot.sim.pulls import KINDS
 from sabot.sim.waveform import pack
@@ -296,13 +294,7 @@ def decks_of(
     game = games.game_of(document or games.document_of(games.MINI_NAME))
     if path is not None:
         return [decks.read(path, short=short, decks=game.decks)] * shoes
-    cut_from_end: int | None = min(decks.CUT_FROM_END, game.cut_from_end)
-    if game.family == games.HOLDEM:
-        cut_from_end = None
-    elif (
-        game.family == games.BLACKJACK or game.rounds_after_cut > 1
-    ):  # these rounds need more cards than are usual after the cut
-        cut_from_end = game.cut_from_end
+    cut_from_end = families.named(game.family).cards_after_cut(game, decks.CUT_FROM_END)
     return decks.shuffled_shoes(shoes, seed, decks=game.decks, cut_from_end=cut_from_end)
 
 
@@ -352,7 +344,7 @@ def dealer_of(
         seed=seed,
         more=dealt[1:],
         patience_s=patience_s,
-        tables=(HoldemTable(seed), BoxTable(seed)),
+        players=families.players(seed),
     )
 
 

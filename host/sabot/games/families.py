@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sabot.errors import UnknownGame, nearest
 from sabot.games.baccarat import family as baccarat
 from sabot.games.blackjack import family as blackjack
-from sabot.games.family import Family, Game
+from sabot.games.family import Family, Game, Players
 from sabot.games.holdem import family as holdem
 from sabot.log.rounds import Dealt
 
@@ -17,6 +17,7 @@ DEFAULT = baccarat.FAMILY
 GAMES: tuple[Game, ...] = tuple(game for family in FAMILIES for game in family.games)
 """Every game, as `sabot games` lists them."""
 
+_BY_FAMILY = {family.name: family for family in FAMILIES}
 _BY_NAME = {game.name: family for family in FAMILIES for game in family.games}
 _BY_ROUND = {family.rounds: family for family in FAMILIES}
 
@@ -33,6 +34,16 @@ def of_game(name: str | None) -> Family:
     if near is not None and _BY_NAME[near] is not DEFAULT:
         raise UnknownGame(f"unknown game {name!r}; did you mean {near}?")
     return DEFAULT
+
+
+def named(name: str) -> Family:
+    """Return the family with this name, one of `sabot_protocol.games.FAMILIES`."""
+    return _BY_FAMILY[name]
+
+
+def players(seed: int | None) -> list[Players]:
+    """Return the players of a simulated table at which any game may be dealt."""
+    return [family.players(seed) for family in FAMILIES if family.players is not None]
 
 
 def of_round(dealt: Dealt) -> Family:

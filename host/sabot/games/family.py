@@ -101,6 +101,29 @@ Steps = Callable[[int], AbstractContextManager[Callable[[], None]]]
 """Shows the progress of so many steps; its context is called after each."""
 
 
+class Shown(Protocol):
+    """What a shoe shows to the people at its table."""
+
+    @property
+    def title(self) -> str:
+        """The first line of the display: the state of the game."""
+
+    @property
+    def display(self) -> tuple[str, ...]: ...
+    @property
+    def lock_released(self) -> bool: ...
+
+
+class Players(Protocol):
+    """The players at a simulated table, for whom its dealer presses buttons."""
+
+    pause_s: float
+    """How long it takes until the button is pressed that `button` has returned."""
+
+    def button(self, shown: Shown) -> str | None:
+        """Return the button that the dealer presses at what the shoe shows; None for none."""
+
+
 class Game(Protocol):
     """A game that `sabot games` lists."""
 
@@ -144,6 +167,12 @@ class Family:
     """The key that only its files of wagers have."""
     file_instead: str
     """What to do with such a file where one of another family was asked for."""
+    players: Callable[[int | None], Players] | None
+    """The players at a simulated table, whose decisions follow from a seed; None where nobody
+    decides anything while cards are dealt."""
+    cards_after_cut: Callable[[Any, int], int | None]
+    """How many cards the dealer of a simulated shoe leaves after the cut card, for the game of a
+    document and the number that is usual; None for no cut card."""
     marks: Mapping[str, str]
     """How the roads mark a prize, by its name; empty in a family without roads."""
     card: Callable[[str, Mapping[str, object]], Answer]

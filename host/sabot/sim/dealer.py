@@ -2,11 +2,11 @@
 
 import threading
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
 from sabot.errors import SabotError, SimulatorFailed
+from sabot.games.family import Players
 from sabot.sim.channel import Outputs, SimHands
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
@@ -31,17 +31,6 @@ _RANK_END = len("CARD 7")
 _MOST_PRESSES = 20
 
 
-class Players(Protocol):
-    """The players of a family of games at the table."""
-
-    pause_s: float
-    """How long it takes until the button is pressed that `button` has returned."""
-
-    def button(self, shown: Outputs) -> str | None:
-        """Return the button that the dealer presses at what the shoe shows; None for none."""
-        ...
-
-
 class Dealer:
     """A dealer who deals `deck` (cards 0-53, in drawing order) on the shoe at `bench`.
 
@@ -53,8 +42,8 @@ class Dealer:
     not read. In midi the lock closes when all cards of a round have been drawn; they are
     turned, and the dealer presses reveal. After `deck` come the shoes of cards in `more`.
 
-    `tables` are the players of blackjack and hold'em, by whose decisions the dealer presses
-    buttons.
+    `players` are those of the families of games that may be dealt, by whose decisions the dealer
+    presses buttons (`sabot.games.families.players`).
 
     Others may use the bench meanwhile: the dealer waits for `patience_s` seconds for the shoe to go
     on.
@@ -72,7 +61,7 @@ class Dealer:
         seed: int | None = None,
         more: Sequence[Sequence[int]] = (),
         patience_s: float = 30.0,
-        tables: Sequence[Players] = (),
+        players: Sequence[Players] = (),
     ) -> None:
         self.drawn = 0
         """Cards pulled so far, including the cut card."""
@@ -88,7 +77,7 @@ class Dealer:
         self._random = np.random.default_rng(seed)
         self._more = more
         self._patience_s = patience_s
-        self._tables = tables
+        self._players = players
         self._fault = ""
         self._dealing = False
         self._stop = threading.Event()
@@ -132,10 +121,10 @@ class Dealer:
 
     def _act(self, outputs: Outputs) -> Outputs:
         bench = self._bench
-        for table in self._tables:
-            button = table.button(outputs)
+        for players in self._players:
+            button = players.button(outputs)
             if button is not None:
-                self._pause(table.pause_s)
+                self._pause(players.pause_s)
                 bench.press(button)
                 return bench.settle()
         if outputs.title == "BETTING OPEN":

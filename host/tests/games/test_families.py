@@ -46,6 +46,23 @@ def test_the_games_of_a_family_have_documents_of_that_family(family: Family) -> 
         assert games.game_of(families.document(game.name)).family == family.name
 
 
+@pytest.mark.parametrize(
+    ("game", "choices", "after_cut"),
+    [
+        ("mini", {}, 14),
+        ("mini", {"cut_from_end": 12}, 12),
+        ("mini", {"cut_from_end": 30, "rounds_after_cut": 2}, 30),
+        ("blackjack", {"cut_from_end": 60}, 60),
+        ("holdem", {}, None),
+    ],
+)
+def test_a_simulated_shoe_has_the_cards_after_the_cut_card_that_its_game_needs(
+    game: str, choices: dict[str, object], after_cut: int | None
+) -> None:
+    of_game = games.game_of(families.document(game, choices))
+    assert families.named(of_game.family).cards_after_cut(of_game, 14) == after_cut
+
+
 def test_the_rounds_of_every_family_are_made_and_shown() -> None:
     all_rounds = {family.rounds for family in families.FAMILIES}
     indexing = Indexing(lambda sha256: None)

@@ -20,9 +20,7 @@ from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Dealt
 from sabot.log.store import Store, open_store
 from sabot.sim import deck as decks
-from sabot.sim.box_table import BoxTable
 from sabot.sim.dealer import Dealer
-from sabot.sim.holdem_table import HoldemTable
 from sabot.sim.process import SimulatedShoe
 from sabot.terminal import plain
 from sabot.text import counted
@@ -94,11 +92,7 @@ class _Table:
         self._pace = pace
         self._ended = 0
         of_game = games.game_of(families.document(game, {}))
-        cut: int | None = min(decks.CUT_FROM_END, of_game.cut_from_end)
-        if of_game.family == games.HOLDEM:
-            cut = None
-        elif of_game.family == games.BLACKJACK:
-            cut = of_game.cut_from_end
+        cut = families.named(of_game.family).cards_after_cut(of_game, decks.CUT_FROM_END)
         mixed = None if seed is None else seed + int(shoe.unit.rpartition("-")[2])
         dealt = decks.shuffled_shoes(_SHOES, mixed, decks=of_game.decks, cut_from_end=cut)
         self.dealer = Dealer(
@@ -108,7 +102,7 @@ class _Table:
             pace=min(pace, _QUICK_PACE),
             seed=mixed,
             more=dealt[1:],
-            tables=(HoldemTable(mixed), BoxTable(mixed)),
+            players=families.players(mixed),
         )
 
     def round_ended(self) -> None:

@@ -214,6 +214,11 @@ def _odds(name: str, chosen: Mapping[str, object], decks: int | None, steps: Ste
     return Answer(tally.as_json, lambda: shown.odds_lines(tally))
 
 
+def _cards_after_cut(game: Game, usual: int) -> int:
+    """More than one round after the cut card needs more cards than are usual after it."""
+    return game.cut_from_end if game.rounds_after_cut > 1 else min(usual, game.cut_from_end)
+
+
 FAMILY = Family(
     name=games.BACCARAT,
     rounds=Round,
@@ -223,6 +228,8 @@ FAMILY = Family(
     find_game=catalogue.find_game,
     file_key="positions",
     file_instead="it has wagers on baccarat; settle it with a game that `sabot games` lists",
+    players=None,
+    cards_after_cut=_cards_after_cut,
     marks=MARKS,
     card=_card,
     sign=_sign,

@@ -7,6 +7,7 @@ from sabot.games.blackjack import score as scores
 from sabot.games.blackjack import table_file
 from sabot.games.blackjack.house import house_of
 from sabot.games.blackjack.logged import with_cards
+from sabot.games.blackjack.players import BlackjackPlayers
 from sabot.games.blackjack.shoe_game import GAME, OF_THE_SHOE, house_in
 from sabot.games.dealt_game import DealtGame
 from sabot.games.family import (
@@ -166,6 +167,8 @@ FAMILY = Family(
     find_game=_find_game,
     file_key="boxes",
     file_instead="it has a round of blackjack; settle it with --game blackjack",
+    players=BlackjackPlayers,
+    cards_after_cut=lambda game, usual: game.cut_from_end,  # a round needs many cards after it
     marks={},
     card=_card,
     sign=_sign,

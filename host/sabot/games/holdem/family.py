@@ -21,6 +21,7 @@ from sabot.games.family import (
 from sabot.games.holdem.hand_file import HandFile, read
 from sabot.games.holdem.house import NAME
 from sabot.games.holdem.logged import with_cards
+from sabot.games.holdem.players import HoldemPlayers
 from sabot.games.holdem.shoe_game import GAME, house_in
 from sabot.games.json_fields import in_file
 from sabot.log.families.hands import Hand
@@ -38,7 +39,7 @@ def _find_game(name: str) -> DealtGame:
 
 def _card(name: str, chosen: Mapping[str, object]) -> Answer:
     """What a house chooses, of the shoe and of the cashier."""
-    from sabot.games.holdem import rule_card
+    from sabot.games.holdem.shown_as import rule_card
 
     listed = _find_game(name)
     card = listed.card_json(chosen)
@@ -58,9 +59,9 @@ def _check_settle(asked: ToSettle) -> None:
 
 def _settle(asked: ToSettle) -> Settled:
     """Settle the hand of a HAND.json; with the cards, and the choices of the house, of a log."""
-    from sabot.games.holdem import shown, slip
-    from sabot.games.holdem.phh import phh_of
     from sabot.games.holdem.settle import settle
+    from sabot.games.holdem.shown_as import lines, slip
+    from sabot.games.holdem.shown_as.phh import phh_of
 
     assert asked.path is not None
     path, hand = asked.path, read(asked.path)
@@ -78,7 +79,7 @@ def _settle(asked: ToSettle) -> Settled:
 
     return Settled(
         settled.as_json,
-        lambda: shown.settled_lines(settled),
+        lambda: lines.settled_lines(settled),
         lambda: slip.render(hand, settled, dealt),
         found,
         phh=phh,
@@ -130,6 +131,8 @@ FAMILY = Family(
     find_game=_find_game,
     file_key="seats",
     file_instead="it has a hand of hold'em; settle it with --game holdem",
+    players=HoldemPlayers,
+    cards_after_cut=lambda game, usual: None,
     marks={},
     card=_card,
     sign=_sign,

@@ -21,8 +21,8 @@ from host.tests.support.commands import error_line_here, run
 from host.tests.support.hands import hand, settled
 from host.tests.support.random_hand import Table
 from sabot.errors import BadHand
-from sabot.games.holdem.phh import phh_of
 from sabot.games.holdem.settle import settle
+from sabot.games.holdem.shown_as.phh import phh_of
 
 HANDS = int(os.environ.get("SABOT_HANDS", "150"))
 _WRITTEN = (CheckingOrCalling, CompletionBettingOrRaisingTo, Folding, HoleCardsShowingOrMucking)

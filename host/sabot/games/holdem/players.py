@@ -2,7 +2,7 @@
 
 import random
 
-from sabot.sim.channel import Outputs
+from sabot.games.family import Shown
 
 _MOST_STEPS = 8
 """With so many presses the seats go from 10 to 2 and up to 9."""
@@ -15,7 +15,7 @@ _BETS = ("PREFLOP BETS", "FLOP BETS", "TURN BETS", "RIVER BETS")
 _MAY_BE_TWICE = ("FLOP BETS", "TURN BETS")
 
 
-class HoldemTable:
+class HoldemPlayers:
     """The players; the same `seed` makes the same decisions."""
 
     def __init__(self, seed: int | None = None) -> None:
@@ -24,7 +24,7 @@ class HoldemTable:
         self._random = random.Random(seed)
         self._steps: int | None = None  # presses left until the seats are right; None: not decided
 
-    def button(self, shown: Outputs) -> str | None:
+    def button(self, shown: Shown) -> str | None:
         """Return the button that the dealer presses at what the shoe shows; None for none."""
         title = shown.title
         self.pause_s = _BETTING_S

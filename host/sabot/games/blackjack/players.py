@@ -2,7 +2,7 @@
 
 import random
 
-from sabot.sim.channel import Outputs
+from sabot.games.family import Shown
 
 _MOST_BOXES = 7
 _HAND, _DEALER, _BUTTONS = 2, 3, 4
@@ -15,7 +15,7 @@ _SPLIT = 0.5
 """How often a pair is split that is neither aces nor eights."""
 
 
-class BoxTable:
+class BlackjackPlayers:
     """The players; the same `seed` makes the same decisions. They double on 9 to 11, hit a hard
     hand below 17 and a soft one below 18, and surrender 15 and 16 against a nine, ten, or ace."""
 
@@ -26,7 +26,7 @@ class BoxTable:
         self._steps: int | None = None  # presses left until the boxes are right; None: not decided
         self._asked = ("", "")  # the hand whose split and surrender have been decided
 
-    def button(self, shown: Outputs) -> str | None:
+    def button(self, shown: Shown) -> str | None:
         """Return the button that the dealer presses at what the shoe shows; None to draw a card, or
         if it is not a round of blackjack."""
         title = shown.title
@@ -45,7 +45,7 @@ class BoxTable:
             return None
         return self._decision(shown)
 
-    def _decision(self, shown: Outputs) -> str | None:
+    def _decision(self, shown: Shown) -> str | None:
         line, buttons = shown.display[_HAND], shown.display[_BUTTONS]
         names, total = line[:_NAMES].split(), line[_NAMES:].strip()
         soft, points = total.startswith("S"), int(total.lstrip("S") or 0)

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
 from sabot.cli import app
+from sabot.games import families
 from sabot.games.holdem.shoe_game import document
 from sabot.keys.chain_keys import Keys
 from sabot.log.families.hands import Hand
@@ -19,7 +20,6 @@ from sabot.log.rounds import dealt_of
 from sabot.log.store import Filter, Store, open_store
 from sabot.sim import deck
 from sabot.sim.dealer import Dealer
-from sabot.sim.holdem_table import HoldemTable
 from sabot.sim.process import SimulatedShoe
 from sabot_protocol import cards
 
@@ -36,7 +36,7 @@ def test_hands_are_dealt_logged_listed_and_verified(tmp_path: Path, rng: random.
     with SimulatedShoe("H-1", game=document()) as shoe, open_store(db, create=True) as store:
         dealer = Dealer(
             shoe.bench, decks[0], card_set=0, pace=0, seed=seed, more=decks[1:],
-            tables=[HoldemTable(seed)],
+            players=families.players(seed),
         )  # fmt: skip
         shoe.power_on()
         ended: list[object] = []

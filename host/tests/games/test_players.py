@@ -2,9 +2,9 @@
 
 import pytest
 
-from sabot.sim.box_table import BoxTable
+from sabot.games.blackjack.players import BlackjackPlayers
+from sabot.games.holdem.players import HoldemPlayers
 from sabot.sim.channel import Outputs
-from sabot.sim.holdem_table import HoldemTable
 
 
 def _shown(title: str) -> Outputs:
@@ -12,13 +12,13 @@ def _shown(title: str) -> Outputs:
 
 
 @pytest.mark.parametrize(
-    ("table", "title"), [(HoldemTable, "HAND: BLINDS"), (BoxTable, "BETS: BOXES 1")]
+    ("of_family", "title"), [(HoldemPlayers, "HAND: BLINDS"), (BlackjackPlayers, "BETS: BOXES 1")]
 )
 def test_steps_to_another_number_of_seats_or_boxes_take_seconds_together(
-    table: type[HoldemTable | BoxTable], title: str
+    of_family: type[HoldemPlayers | BlackjackPlayers], title: str
 ) -> None:
     for seed in range(40):
-        players = table(seed)
+        players = of_family(seed)
         took_s = 0.0
         while players.button(_shown(title)) == "burn":
             took_s += players.pause_s
@@ -26,7 +26,7 @@ def test_steps_to_another_number_of_seats_or_boxes_take_seconds_together(
 
 
 def test_a_round_of_betting_takes_longer_than_a_step() -> None:
-    players = HoldemTable(1)
+    players = HoldemPlayers(1)
     players.button(_shown("HAND: BLINDS"))
     players.button(_shown("PREFLOP BETS"))
     assert players.pause_s >= 10.0
