@@ -16,6 +16,7 @@ from sabot.cli.measured import Metrics, measured
 from sabot.cli.view import console, print_json, problems
 from sabot.errors import (
     Interrupted,
+    LineDamaged,
     NoShoe,
     PortBusy,
     PortNotFound,
@@ -239,6 +240,7 @@ _STATES: dict[type[SabotError], str] = {
     PortNotFound: "gone",
     PortBusy: "in use",
     NoShoe: "no answer",
+    LineDamaged: "damaged frames",
     ProtocolMismatch: "other protocol version",
 }
 

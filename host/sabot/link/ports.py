@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 from urllib.parse import urlsplit
 
 import serial
@@ -24,6 +25,9 @@ _RASPBERRY_PI_USB = 0x2E8A
 SIMULATED = "simulated"
 """The value of `PortInfo.what` for a simulated shoe."""
 _NETWORK_SCHEMES = ("socket", "rfc2217")
+_RFC2217_READ_S = 0.02
+"""pyserial asks an RFC 2217 server for all settings again at each change of a time limit, and has
+none for writing: its own socket gives up after 5 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +169,10 @@ class Port:
     def __init__(self, name: str, lasting: str = "") -> None:
         self.name = name
         self.url = url = resolve(lasting, ask=False) if lasting else resolve(name)
-        options = {"exclusive": True} if "://" not in url else {}
+        self._fixed_s = _RFC2217_READ_S if url.lower().startswith("rfc2217:") else None
         try:
-            self._serial = serial.serial_for_url(
-                url, baudrate=BAUD, timeout=0, write_timeout=2, **options
-            )
-        except (serial.SerialException, OSError, ValueError, LookupError) as error:
+            self._serial = serial.serial_for_url(url, baudrate=BAUD, **_options(url, self._fixed_s))
+        except (serial.SerialException, OSError, ValueError, LookupError, TypeError) as error:
             raise _opening_error(name, url, error) from None
         self._pollable = _has_descriptor(self._serial)
 
@@ -186,7 +188,8 @@ class Port:
             if self._pollable:
                 ready, _, _ = select.select([self._serial.fileno()], [], [], timeout_s)
                 return bytes(self._serial.read(_READ_BYTES)) if ready else b""
-            self._serial.timeout = min(timeout_s, _POLL_S)
+            if self._fixed_s is None:
+                self._serial.timeout = min(timeout_s, _POLL_S)
             first = self._serial.read(1)
             return bytes(first + self._serial.read(self._serial.in_waiting)) if first else b""
         except (serial.SerialException, OSError, ValueError, TypeError) as error:
@@ -235,6 +238,12 @@ def _opening_error(name: str, url: str, error: Exception) -> SabotError:
         return PortNotFound(f"{name}: no such port; `sabot ports` lists those that are attached")
     if "invalid URL" in text or isinstance(error, ValueError | LookupError) or _bad_address(name):
         return PortNotFound(f"{name}: not a port or pyserial URL such as socket://host:port")
+    if "RFC2217" in text:
+        raw = name.replace("rfc2217://", "socket://", 1)
+        return PortNotFound(
+            f"{name}: a server answers, and does not speak RFC 2217; switch that on there, or name "
+            f"it as raw TCP: {raw}"
+        )
     if "://" in name:
         return PortNotFound(f"{name}: no connection ({_reason(error)}); is the device server on?")
     return NoShoe(f"{name}: not a serial port ({_reason(error)})")
@@ -247,6 +256,14 @@ def _bad_address(name: str) -> bool:
         return parts.scheme in _NETWORK_SCHEMES and not (parts.hostname and parts.port)
     except ValueError:
         return True
+
+
+def _options(url: str, fixed_s: float | None) -> dict[str, Any]:
+    """The time limits of a port, and that no other program opens it. With `fixed_s`, seconds, as
+    its only time limit."""
+    if fixed_s is not None:
+        return {"timeout": fixed_s}
+    return {"timeout": 0, "write_timeout": 2} | ({} if "://" in url else {"exclusive": True})
 
 
 def _has_descriptor(port: serial.SerialBase) -> bool:
