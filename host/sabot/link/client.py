@@ -431,10 +431,7 @@ class Client:
         """Raise NoShoe with what a device server has said before it closed the connection."""
         said = self._session.damage.said()
         if said:
-            raise NoShoe(
-                f"{self.port.name}: the device server says '{said}' and closes the connection; end "
-                "the program that has this port, or ask who looks after the server"
-            )
+            raise NoShoe(damage.says_text(self.port.name, said))
 
     def _no_answer(self) -> NoShoe:
         """The error if no shoe has introduced itself, though the port stays open."""

@@ -88,6 +88,14 @@ def _missing(value: int) -> Cause:
     )
 
 
+def says_text(name: str, said: str) -> str:
+    """What to tell of a device server that says something and closes the connection."""
+    return (
+        f"{name}: the device server says '{said}' and closes the connection; end the program that "
+        "has this port, or ask who looks after the server"
+    )
+
+
 class Damage:
     """Watches the bytes of one line. `feed` costs next to nothing; `cause` may take a second."""
 
@@ -129,6 +137,9 @@ class Damage:
             counts[cause] += sum(_any_whole(repairs(part)) for part in broken)
         counts[LINE_ENDS] += _cut_after_returns(parts)
         if not counts.total():
+            few = broken[:_MOST_SEARCHED]
+            counts[XON_XOFF] = sum(_any_whole(_with_flow_control_twice(part)) for part in few)
+        if not counts.total():
             counts = _of_a_missing_byte(recent, broken)
         if not counts.total():
             counts[PARTS] = _pieces(broken, whole)
@@ -167,6 +178,11 @@ def _with_one_more(part: bytes, values: Iterable[int]) -> Iterator[bytes]:
 
 def _with_flow_control(part: bytes) -> Iterator[bytes]:
     yield from _with_one_more(part, _XON_XOFF)
+
+
+def _with_flow_control_twice(part: bytes) -> Iterator[bytes]:
+    for once in _with_flow_control(part):
+        yield from _with_flow_control(once)
 
 
 def _with_line_ends(part: bytes) -> Iterator[bytes]:
@@ -230,6 +246,8 @@ def _lacks_a_piece(
         for end in range(_GRAM_BYTES, len(part) + 1)
         for number, at in places[part[end - _GRAM_BYTES : end]]
         for each in (part[:end] + known[number][at:], known[number][:at] + part[end:])
-        if abs(len(each) - len(part)) >= _LEAST_LOST and len(each) < MAX_FRAME
+        if each not in part  # else it has all of the frame, and something before it
+        and abs(len(each) - len(part)) >= _LEAST_LOST
+        and len(each) < MAX_FRAME
     }
     return _any_whole(joined)

@@ -5,6 +5,7 @@ get wrong.
 server. `to_host` and `to_shoe` change the bytes on their way, as a wrong setting does.
 """
 
+import random
 import re
 import select
 import socket
@@ -63,7 +64,8 @@ class DeviceServer:
         self._shoe, self._speaks, self._hosts, self._busy = shoe, speaks, hosts, busy
         self._server = socket.create_server(("127.0.0.1", 0))
         self._connected: dict[socket.socket, PortManager | None] = {}
-        self._turn = 0
+        self._sent_away: list[socket.socket] = []
+        self._rng = random.Random(1)
         scheme = "rfc2217" if speaks == "rfc2217" else "socket"
         self.url = f"{scheme}://127.0.0.1:{self._server.getsockname()[1]}"
         self._stop = threading.Event()
@@ -76,7 +78,7 @@ class DeviceServer:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join(5)
-        for each in (self._server, *self._connected):
+        for each in (self._server, *self._connected, *self._sent_away):
             each.close()
 
     def _serve(self) -> None:
@@ -97,7 +99,8 @@ class DeviceServer:
         host.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self._connected) >= self._hosts:
             host.sendall(self._busy)
-            host.close()
+            host.shutdown(socket.SHUT_WR)
+            self._sent_away.append(host)  # closed at once, the last words might be lost
             return
         self._connected[host] = None
         if self._speaks == "telnet":
@@ -126,12 +129,11 @@ class DeviceServer:
         if self._speaks != "raw":
             data = data.replace(_IAC, 2 * _IAC)
         hosts = [*self._connected]
-        size = max(1, len(data) if len(hosts) == 1 else 37)
-        for at in range(0, len(data), size):
-            self._turn += 1
-            host = hosts[self._turn % len(hosts)]
+        while data:
+            size = len(data) if len(hosts) == 1 else self._rng.randrange(1, 150)
+            piece, data = data[:size], data[size:]
             try:
-                host.sendall(data[at : at + size])
+                self._rng.choice(hosts).sendall(piece)
             except OSError:
                 return  # it has gone, which the next turn sees
 
