@@ -233,7 +233,7 @@ def _logged(shoe: LoggedShoe) -> dict[str, Any]:
     welcome = shoe.welcome
     assert welcome is not None
     about = {"unit": welcome.unit, "firmware": welcome.firmware, "game": welcome.game}
-    return about | {"state": "logged"}
+    return about | {"state": "events held" if shoe.line else "logged"}
 
 
 _STATES: dict[type[SabotError], str] = {

@@ -88,6 +88,9 @@ class ReadShoe(Protocol):
     def welcome(self) -> Introduction:
         """What it reported when its host attached."""
 
+    def line_text(self) -> str:
+        """Return what is wrong on the line from the shoe, for people; empty if nothing is."""
+
     def ask(self, command: Command[AnswerT]) -> AnswerT:
         """Send a command that changes nothing, and return its answer."""
 
@@ -464,9 +467,20 @@ class Client:
         from_shoe, to_shoe = self.damaged
         if not from_shoe + to_shoe:
             return ""
-        cause = self._session.damage.cause() if from_shoe else damage.UNKNOWN
         were = "was" if from_shoe + to_shoe == 1 else "were"
-        return f"{counted(from_shoe + to_shoe, 'frame')} {were} damaged: {cause}"
+        return f"{counted(from_shoe + to_shoe, 'frame')} {were} damaged: {self.cause_text()}"
+
+    def line_text(self) -> str:
+        """As `ReadShoe`."""
+        return self.damage_text()
+
+    def cause_text(self) -> str:
+        """Return by what the frames of this session are damaged and what to do about it, for
+        people; empty if none were."""
+        from_shoe, to_shoe = self.damaged
+        if not from_shoe + to_shoe:
+            return ""
+        return str(self._session.damage.cause() if from_shoe else damage.UNKNOWN)
 
     @property
     def damaged(self) -> tuple[int, int]:

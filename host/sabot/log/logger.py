@@ -24,6 +24,7 @@ from sabot.errors import (
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.events import BootEvent, CheckpointEvent, GapEvent
+from sabot.link.flow import Flow, FlowWatch
 from sabot.link.messages import SetClockCommand
 from sabot.link.ports import Port
 from sabot.link.session import Record
@@ -131,6 +132,8 @@ class Logger:
         self._held_back: dict[str, Dealt] = {}
         """By board: the round that has ended and must not be shown yet."""
         self._ended = {port: threading.Event() for port in ports}
+        self._stopped: set[str] = set()
+        """Units whose events were said to have stopped."""
         self._presence = Presence(ports, store.keep_presence)
 
     def start(self) -> None:
@@ -250,21 +253,27 @@ class Logger:
         self._keep_game(client)
         # The last stored event is requested again: its bytes show whether this is the same board as
         # in the database.
-        client.begin(max(board.last, 1))
+        expected = max(board.last, 1)
+        watch = self._presence.watch(board.name, board.last, self._now_s)
+        watch.begun()
+        watch.heard(client.welcome.last_held)
+        client.begin(expected)
         on_begun()
-        with self._lock, _ignoring_output_errors():
-            self._watcher.attached(port, client)
         if lacking := client.welcome.what_host_lacks():
             self._warn(lacking)
         self._readers.attached(port, url, client.welcome)
         self._presence.attached(port, board.name)
         passed_on = PassedOn(self._readers, port, client, self._now_s)
+        line = _Line(client, watch, comes=client.welcome.last_held < expected)
+        if line.comes:  # it has nothing to send
+            self._say_attached(port, client)
         try:
-            self._receive(port, client, board, clock_due, passed_on)
+            self._receive(port, client, board, clock_due, passed_on, line)
         except SabotError as error:
             passed_on.end(error)
             raise
         finally:
+            watch.ended()
             passed_on.end(NoShoe(f"{client.unit}: its log has ended"))
 
     def _receive(
@@ -274,6 +283,7 @@ class Logger:
         board: Attributed,
         clock_due: bool,
         passed_on: PassedOn,
+        line: "_Line",
     ) -> None:
         """Store and acknowledge what the shoe sends as records of `board`, until the log ends."""
         name, last, chain = board.name, board.last, board.chain
@@ -287,6 +297,8 @@ class Logger:
             received = came.records
             if came.heartbeat is not None:
                 held = came.heartbeat.last_held
+                line.watch.heard(held)
+                self._say_if_stopped(port, client.unit, line)
             if not received:
                 if client.unacknowledged:
                     client.acknowledge()
@@ -314,10 +326,37 @@ class Logger:
             passed_on.step(came)
             stored_since = True
             records = [record for record in received if record.event.number > last]
+            if not line.comes:
+                line.comes = True
+                self._say_attached(port, client)
+            if records:
+                line.watch.stored(records[-1].event.number)
+                self._say_if_stopped(port, client.unit, line)
             if records and self._report(name, records) and self._once:
                 client.acknowledge()
                 return
             self._count(port, client.unit, received)
+
+    def _say_attached(self, port: str, client: Client) -> None:
+        """Say that the log has a shoe: only once an event of it has come, or if it has none. A
+        line may let everything pass but events."""
+        with self._lock, _ignoring_output_errors():
+            self._watcher.attached(port, client)
+
+    def _say_if_stopped(self, port: str, unit: str, line: "_Line") -> None:
+        """Say that the events of a shoe have stopped, or that they come again: each once."""
+        flow = line.look()
+        if flow.stopped == (unit in self._stopped):
+            return
+        if flow.stopped:
+            self._stopped.add(unit)
+            line.watch.explain(line.client.cause_text())
+            text = line.watch.flow.text(unit)
+        else:
+            self._stopped.discard(unit)
+            text = f"{unit}: its events arrive again"
+        self._readers.stopped(port, text if flow.stopped else "")
+        self._warn(text)
 
     def _one_chain(self, name: str, chain: bytes | None, records: Sequence[Record]) -> bytes | None:
         """Return the chain that the starts of a board name. Raises HistoryDiffers if one of these
@@ -483,6 +522,20 @@ class Logger:
                 f"{error}; {seams[-1].name} has taken the place of a board of {client.unit} "
                 f"({seams[-1].who_text()}): if this is the old board, take it off its table"
             ) from None
+
+
+@dataclass(slots=True)
+class _Line:
+    """The line to a shoe in one session. `comes`: whether an event of it has come, or has to."""
+
+    client: Client
+    watch: FlowWatch
+    comes: bool
+
+    def look(self) -> Flow:
+        """Return how the events come now."""
+        self.watch.damaged(*self.client.damaged)
+        return self.watch.flow
 
 
 def _ends_shoe(record: Record) -> bool:
