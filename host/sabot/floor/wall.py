@@ -54,6 +54,7 @@ class TileFields(TypedDict):
     rounds_an_hour: int
     without_log_s: int
     newest_on_shoe: int | None
+    newest_stored_s: int | None
     held: int
     held_s: int
     damaged_from_shoe: int
@@ -133,6 +134,7 @@ class Tile:
             "rounds_an_hour": table.rounds_an_hour(now_unix_ms),
             "without_log_s": self.silent_ms(now_unix_ms) // 1000,
             "newest_on_shoe": None if flow is None else flow.newest_on_shoe,
+            "newest_stored_s": None if flow is None else flow.stored_s_ago(now_unix_ms),
             "held": 0 if flow is None else flow.held,
             "held_s": 0 if flow is None else flow.held_s,
             "damaged_from_shoe": 0 if flow is None else flow.damaged_from_shoe,

@@ -53,6 +53,11 @@ class Flow:
         """Whether events have been held for so long that a person must be told."""
         return self.held > 0 and self.held_s >= LINE.after_s
 
+    def stored_s_ago(self, now_unix_ms: int) -> int | None:
+        """Return how many seconds ago the newest event was stored; None if this log stored none."""
+        stored = self.stored_unix_ms
+        return None if stored is None else max(0, now_unix_ms - stored) // 1000
+
     def text(self, unit: str) -> str:
         """Return what a person is told of `unit` whose events have stopped, in one line."""
         damaged = self.damaged_from_shoe + self.damaged_to_shoe

@@ -1,6 +1,7 @@
 """Ports: lists them, finds the port of a unit, and reads and writes without blocking."""
 
 import errno
+import os
 import select
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -69,6 +70,38 @@ def resolve(name: str, *, ask: bool = True) -> str:
     return found if isinstance(found, str) else found.port
 
 
+def place_of(name: str) -> str:
+    """Return the one name of the port for which `name` stands: the by-id, the by-path and the device
+    name of a port have the same one. Empty if that is not known without asking boards."""
+    if "://" in name:
+        return name
+    if "/" in name:
+        return os.path.realpath(name)
+    found = [info.port for info in attached() if info.serial == name]
+    return os.path.realpath(found[0]) if len(found) == 1 else ""
+
+
+def distinct(names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """Return each port once, by the first name that was given for it; and for each other name of
+    it, that first name.
+
+    Boards are asked for their units' ids only if names of several sorts are given.
+    """
+    given = list(dict.fromkeys(names))
+    places = {name: place_of(name) for name in given}
+    if any(places.values()) and not all(places.values()):
+        boards = _Boards()
+        for name in [name for name in given if not places[name]]:
+            with suppress(SabotError):
+                found = boards.find(name)
+                places[name] = os.path.realpath(found if isinstance(found, str) else found.port)
+    firsts: dict[str, str] = {}
+    for name in given:
+        firsts.setdefault(places[name] or name, name)
+    others = {name: firsts[places[name] or name] for name in given}
+    return list(firsts.values()), {name: first for name, first in others.items() if name != first}
+
+
 def lasting_names(names: Iterable[str]) -> dict[str, str | SabotError]:
     """For each of `names`, a name that the board keeps when it restarts and gets another port: its
     serial number, if it has a unique one. Or the error of `resolve`.
@@ -133,7 +166,11 @@ class _Boards:
         except SabotError as error:
             return error
         if isinstance(found, str):
-            at_port = [info for info in self._infos if info.port == found]
+            at_port = [
+                info
+                for info in self._infos
+                if os.path.realpath(info.port) == os.path.realpath(found)
+            ]
             if len(at_port) != 1:
                 return found
             found = at_port[0]

@@ -26,7 +26,7 @@ from sabot.link.command_keys import CommandKeyFile
 from sabot.link.events import BootEvent, CheckpointEvent, GapEvent
 from sabot.link.flow import Flow, FlowWatch
 from sabot.link.messages import SetClockCommand
-from sabot.link.ports import Port
+from sabot.link.ports import Port, place_of
 from sabot.link.session import Record
 from sabot.link.wire import WireError
 from sabot.log.attribution import COPIED, Attributed, Attribution
@@ -122,6 +122,8 @@ class Logger:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._port_of: dict[str, str] = {}
+        self._places: dict[str, str] = {}
+        """Where the ports are that are open, by their names."""
         self._attribution = Attribution(store, now_s)
         # By port, because a false shoe can have another id in each session.
         self._quotas = {port: Quota(now_s) for port in ports}
@@ -183,6 +185,8 @@ class Logger:
             try:
                 self._store.derive()  # what a killed log left underived
                 with Port(port) as opened:
+                    with self._lock:
+                        self._places[port] = place_of(opened.url)
                     client = Client(opened, now_s=self._now_s, keys=self._keys)
                     attached_once = True
                     self._believe(port, client)
@@ -197,6 +201,15 @@ class Logger:
                         self._give_up(port, error)
                         return
                     error, pause_s = UnitNotProven(str(error)), _LONGEST_PAUSE_S
+                if isinstance(error, PortBusy) and (other := self._has_already(port)):
+                    self._give_up(
+                        port,
+                        SameUnit(
+                            f"{port}: another name of the port {other}, which this log has already; "
+                            "it is logged under that name"
+                        ),
+                    )
+                    return
                 if isinstance(error, BoardRefused):
                     if len(self._ports) == 1:
                         self._give_up(port, HistoryDiffers(str(error)))
@@ -497,8 +510,18 @@ class Logger:
                 "with its own id"
             )
 
+    def _has_already(self, port: str) -> str:
+        """Return the other name under which this log has the port or the unit `port`; empty if it
+        does not have it."""
+        place = place_of(port)
+        with self._lock:
+            named = self._port_of.get(port, port)
+            others = [each for each, at in self._places.items() if place and at == place]
+        return next((each for each in (named, *others) if each != port), "")
+
     def _release(self, port: str) -> None:
         with self._lock:
+            self._places.pop(port, None)
             for unit in [unit for unit, held in self._port_of.items() if held == port]:
                 del self._port_of[unit]
 

@@ -24,6 +24,7 @@ from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.centre import alarms
 from sabot.feeds.delivery import State
 from sabot.floor.live import Floor
+from sabot.link.flow import Flow
 from sabot.listening import Address
 from sabot.log.presence import ATTACHED, Span
 from sabot.metrics.commit_metrics import CommitMetrics
@@ -50,7 +51,8 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         store = ends.enter_context(new_log(tmp_path_factory.mktemp("scrape") / "log"))
         log = FirmwareLog().load().draw("AC", "2C", "next", "9C")
         store.append("SHOE-7", stored(log.records))
-        store.keep_presence([Span("SHOE-7", 1, 2, ATTACHED)])
+        flow = Flow(unit="SHOE-7", newest_on_shoe=9, newest_stored=4)
+        store.keep_presence([Span("SHOE-7", 1, 2, ATTACHED)], [flow])
         floor = Floor(store)
         while floor.look() or not floor.tiles():
             pass
