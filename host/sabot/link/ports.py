@@ -166,11 +166,8 @@ class _Boards:
         except SabotError as error:
             return error
         if isinstance(found, str):
-            at_port = [
-                info
-                for info in self._infos
-                if os.path.realpath(info.port) == os.path.realpath(found)
-            ]
+            place = os.path.realpath(found)
+            at_port = [info for info in self._infos if os.path.realpath(info.port) == place]
             if len(at_port) != 1:
                 return found
             found = at_port[0]

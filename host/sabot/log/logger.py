@@ -205,8 +205,8 @@ class Logger:
                     self._give_up(
                         port,
                         SameUnit(
-                            f"{port}: another name of the port {other}, which this log has already; "
-                            "it is logged under that name"
+                            f"{port}: another name of the port {other}, which this log has "
+                            "already; it is logged under that name"
                         ),
                     )
                     return

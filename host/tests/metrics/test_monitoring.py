@@ -185,11 +185,17 @@ def test_a_unit_is_a_label_only_where_it_is_needed(scraped: dict[str, set[str]])
         "sabot_unit_newest_event",
         "sabot_unit_event_timestamp_seconds",
         "sabot_unit_attached_timestamp_seconds",
+        "sabot_unit_shoe_newest_event",
+        "sabot_unit_held_events",
+        "sabot_unit_held_seconds",
+        "sabot_unit_damaged_frames_total",
         "sabot_forward_backlog_events",
         "sabot_receipt_event",
         "sabot_receipt_timestamp_seconds",
     }
-    assert set().union(*scraped.values()) == {"unit", "kind", "state", "feed", "version", "le"}
+    assert set().union(*scraped.values()) == {
+        "unit", "kind", "state", "feed", "version", "le", "direction",
+    }  # fmt: skip
 
 
 def test_each_rule_says_what_and_how_urgent_and_is_on_the_page() -> None:
