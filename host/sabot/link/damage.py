@@ -143,7 +143,7 @@ class Damage:
             counts = _of_a_missing_byte(recent, broken)
         if not counts.total():
             counts[PARTS] = _pieces(broken, whole)
-        if not counts.total() and _NEGOTIATION.search(recent):
+        if not counts.total() and _NEGOTIATION.match(recent):
             return TELNET
         cause, repaired = counts.most_common(1)[0] if counts else (UNKNOWN, 0)
         return cause if repaired >= _LEAST_SHARE * len(broken) else UNKNOWN

@@ -71,8 +71,8 @@ def resolve(name: str, *, ask: bool = True) -> str:
 
 
 def place_of(name: str) -> str:
-    """Return the one name of the port for which `name` stands: the by-id, the by-path and the device
-    name of a port have the same one. Empty if that is not known without asking boards."""
+    """Return the one name of the port for which `name` stands: the by-id, the by-path and the
+    device name of a port have the same one. Empty if that is not known without asking boards."""
     if "://" in name:
         return name
     if "/" in name:
