@@ -92,6 +92,12 @@ class Tile:
             return ""
         return self.flow.text(unit_of(self.table.unit))
 
+    def short_line(self, now_unix_ms: int) -> str:
+        """Return `line` without a reason."""
+        if self.flow is None or not self.line(now_unix_ms):
+            return ""
+        return self.flow.words(unit_of(self.table.unit))
+
     def need(self, now_unix_ms: int) -> str:
         """Return how much it needs a look: one of NEEDS."""
         if self.table.state == "stopped":

@@ -58,12 +58,16 @@ class Flow:
         stored = self.stored_unix_ms
         return None if stored is None else max(0, now_unix_ms - stored) // 1000
 
+    def words(self, unit: str) -> str:
+        """Return that the events of `unit` have stopped, without a reason."""
+        return LINE.say(unit=unit, held=self.held)
+
     def text(self, unit: str) -> str:
         """Return what a person is told of `unit` whose events have stopped, in one line."""
         damaged = self.damaged_from_shoe + self.damaged_to_shoe
         were = f", {counted(damaged, 'frame')} {'was' if damaged == 1 else 'were'} damaged"
         why = self.cause or _CHECK
-        return f"{LINE.say(unit=unit, held=self.held)}{were if damaged else ''}: {why}"
+        return f"{self.words(unit)}{were if damaged else ''}: {why}"
 
     def as_fact(self) -> str:
         """Return what a log keeps of it."""
