@@ -439,12 +439,16 @@ class Client:
     def _no_answer(self) -> NoShoe:
         """The error if no shoe has introduced itself, though the port stays open."""
         session, name = self._session, self.port.name
+        if session.damage.is_prompt:
+            return NoShoe(
+                f"{name}: no shoe answers there, but MicroPython's prompt; a board without Sabot "
+                "needs `sabot flash` first; switch off and on a shoe whose prompt was opened"
+            )
         said = session.damage.said()
         if said:
             return LineDamaged(
-                f"{name}: something answers, but not with frames: it says '{said}'; a board "
-                "without Sabot needs `sabot flash`; at a device server check that this is the "
-                "shoe's port"
+                f"{name}: something answers, but not with frames: it says '{said}'; check that "
+                "this is the shoe's port"
             )
         if session.damage.any:
             return LineDamaged(

@@ -32,6 +32,7 @@ _MOST_TEXT = 100  # characters of what a server says
 _XON_XOFF = (0x11, 0x13)
 _LINE_ENDS = (0x0D, 0x0A)
 _NEGOTIATION = re.compile(rb"\xff[\xfb-\xfe].|\xff\xfa.*?\xff\xf0", re.DOTALL)
+_PROMPTS = (b"raw REPL; CTRL-B to exit", b">>> ")
 _TEXT = re.compile(rb"[\t\r\n\x20-\x7e]+")
 
 
@@ -113,6 +114,11 @@ class Damage:
         """Whether bytes came that are of no whole frame."""
         *parts, rest = bytes(self._recent).split(b"\0")
         return bool(rest) or any(part and not _is_whole(part) for part in parts)
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether MicroPython's prompt answers, in place of a shoe."""
+        return any(words in self._recent for words in _PROMPTS)
 
     def said(self) -> str:
         """Return what came as one printable line, if it is text and no frame; else nothing."""

@@ -104,9 +104,9 @@ def silence(data: bytes) -> bytes:
         (garbage, "something answers, but its frames are damaged"),
         (EchoWithNoise(), "something answers, but its frames are damaged"),
         (heartbeats_only, "a shoe is there, and what this host sends to it does not arrive"),
-        (lambda data: b">>> " if data else b"", "with frames: it says '>>> >>> "),
+        (lambda data: b"hello " if data else b"", "with frames: it says 'hello hello "),
     ],
-    ids=["garbage", "echo and garbage", "heartbeats only", "a prompt"],
+    ids=["garbage", "echo and garbage", "heartbeats only", "text"],
 )
 def test_what_answers_without_whole_frames_is_no_lack_of_power(
     answer: Callable[[bytes], bytes], what: str
@@ -114,6 +114,12 @@ def test_what_answers_without_whole_frames_is_no_lack_of_power(
     with Answering(answer) as port:
         text = refusal(port.path, LineDamaged)
         assert text.startswith(f"{port.path}: ") and what in text and "power" not in text
+
+
+def test_a_board_without_sabot_is_no_damaged_line() -> None:
+    with Answering(lambda data: b"raw REPL; CTRL-B to exit\r\n>" if data else b"") as port:
+        text = refusal(port.path, NoShoe)
+        assert "MicroPython's prompt" in text and "`sabot flash` first" in text
 
 
 @pytest.mark.parametrize("answer", [silence, echo])
