@@ -1,9 +1,12 @@
 """How the events of a shoe come: the newest that it holds, as its heartbeats say, against the
 newest that the log has stored.
 
-A connection that stands shows nothing of that: a device server may damage every frame with an event
-in it, and let heartbeats pass. How long events have been waiting is measured by a steady clock, so
-no clock that is set makes a line look stopped, or hides that it is.
+Events have stopped if the shoe holds some, and their number has not become smaller for 30 s. So a
+log that has much to catch up with is at work, and a line on which an event comes now and then,
+while the shoe records more, is not. A connection that stands shows nothing of that: a device server
+may damage every frame with an event in it, and let heartbeats pass. How long events have been
+waiting is measured by a steady clock, so no clock that is set makes a line look stopped, or hides
+that it is.
 """
 
 import json
@@ -30,7 +33,8 @@ class Flow:
     newest_stored: int
     """The number of the newest event that the log has; 0 if it has none."""
     held_since_unix_ms: int | None = None
-    """Since when the shoe holds events and none comes, by the host's clock; None if none waits."""
+    """Since when the number of events that the shoe holds has not become smaller, by the host's
+    clock; None if it holds none."""
     held_s: int = 0
     """For how long that is so, in seconds of a steady clock, without the time in which the log had
     no session with the shoe."""
@@ -118,6 +122,7 @@ class FlowWatch:
         self._newest_on_shoe, self._newest_stored = stored, stored
         self._stored_unix_ms: int | None = None
         self._since_unix_ms: int | None = None  # events wait since then
+        self._least = 0  # so many are held at the least since then
         self._begin_s: float | None = None  # and in this session since then
         self._waited_s = 0.0  # and before this session for so long
         self._before, self._damaged = (0, 0), (0, 0)  # of earlier sessions, and of this one
@@ -136,15 +141,13 @@ class FlowWatch:
     def heard(self, newest_on_shoe: int) -> None:
         """The shoe says which event is its newest."""
         self._newest_on_shoe = newest_on_shoe
-        if newest_on_shoe <= self._newest_stored or self._since_unix_ms is None:
-            self._wait_from_now()
+        self._look()
 
     def stored(self, newest: int) -> None:
         """The log has stored events up to this number, newer than those before."""
         self._newest_stored = newest
         self._stored_unix_ms = self._now_unix_ms()
-        self._wait_from_now()
-        self._cause = ""
+        self._look()
 
     def damaged(self, from_shoe: int, to_shoe: int) -> None:
         """So many frames of this session were damaged."""
@@ -170,12 +173,14 @@ class FlowWatch:
             cause=self._cause,
         )
 
-    def _wait_from_now(self) -> None:
-        """Wait for the events that the shoe holds, if it holds any, from now on."""
-        waits = self._newest_stored < self._newest_on_shoe
-        self._since_unix_ms = self._now_unix_ms() if waits else None
-        self._begin_s = self._now_s() if waits else None
-        self._waited_s = 0.0
+    def _look(self) -> None:
+        """Begin the time again if the shoe holds fewer events than ever in it, or none."""
+        held = max(0, self._newest_on_shoe - self._newest_stored)
+        if held > 0 and self._since_unix_ms is not None and held >= self._least:
+            return
+        self._least, self._waited_s, self._cause = held, 0.0, ""
+        self._since_unix_ms = self._now_unix_ms() if held else None
+        self._begin_s = self._now_s() if held else None
 
     def _all_waited_s(self) -> float:
         begin_s = self._begin_s

@@ -118,7 +118,7 @@ def _of_flows(flows: Iterable[Flow]) -> Iterator[Metric]:
     )
     seconds = GaugeMetricFamily(
         "sabot_unit_held_seconds",
-        "For how long a shoe has held events of which none came; 0 if it holds none.",
+        "For how long the events that a shoe holds have not become fewer; 0 if it holds none.",
         labels=["unit"],
     )
     damaged = CounterMetricFamily(

@@ -58,6 +58,26 @@ def test_each_event_that_is_stored_begins_the_time_again(watch: FlowWatch, clock
     assert not watch.flow.stopped and watch.flow.held_since_unix_ms is None
 
 
+def test_a_line_on_which_less_comes_than_the_shoe_records_has_stopped(
+    watch: FlowWatch, clocks: Clocks
+) -> None:
+    """As with a second client of the device server, which takes half of the bytes."""
+    for second in range(1, 40):
+        watch.heard(20 + 10 * second)
+        watch.stored(10 + 3 * second)
+        assert watch.flow.stopped == (second > 30)
+        clocks.wait(1)
+
+
+def test_a_log_that_catches_up_with_weeks_is_at_work(watch: FlowWatch, clocks: Clocks) -> None:
+    for second in range(1, 1000):
+        watch.heard(100_000 + second)
+        watch.stored(10 + 90 * second)
+        clocks.wait(1)
+        assert not watch.flow.stopped
+    assert watch.flow.held > 10_000
+
+
 def test_a_shoe_that_holds_nothing_may_be_idle_for_ever(watch: FlowWatch, clocks: Clocks) -> None:
     for _ in range(1000):
         watch.heard(10)

@@ -1,6 +1,7 @@
 """A running log whose events stop on the way: who looks is told, in the words of the table."""
 
 import re
+import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -119,6 +120,22 @@ def test_acknowledgements_that_do_not_arrive_are_told_while_heartbeats_come(
     server.to_host, server.to_shoe = same, lambda data: b""
     attached.shoe.record(200)
     assert "check the line or the device server" in attached.wait_until_told()
+
+
+def test_a_second_host_that_gets_the_other_half_is_told(tmp_path: Path) -> None:
+    shoe = NaiveShoe(1)
+    shoe.record(40)
+    with DeviceServer(shoe, hosts=2) as server, logging(tmp_path / "log", server.url) as log:
+        log.wait_for(40)
+        host, _, number = server.url.removeprefix("socket://").partition(":")
+        with socket.create_connection((host, int(number))):
+
+            def told() -> bool:
+                shoe.record(5)
+                return any(map(LINE.is_told_in, log.warned))
+
+            wait_until(told)
+        assert "only parts of the frames come" in log.warned[-1]
 
 
 def test_a_shoe_is_attached_once_an_event_of_it_has_come(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ class DeviceServer:
             size = len(data) if len(hosts) == 1 else self._rng.randrange(1, 150)
             piece, data = data[:size], data[size:]
             try:
-                self._rng.choice(hosts).sendall(piece)
+                self._rng.choice([*hosts, hosts[0]]).sendall(piece)
             except OSError:
                 return  # it has gone, which the next turn sees
 
