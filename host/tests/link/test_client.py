@@ -14,6 +14,7 @@ from sabot.errors import (
     BadAnswer,
     CommandRefused,
     KeysUnusable,
+    LineDamaged,
     NoShoe,
     ProtocolMismatch,
     SabotError,
@@ -98,10 +99,30 @@ def silence(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [silence, echo, garbage, EchoWithNoise(), heartbeats_only],
-    ids=["silence", "echo", "garbage", "echo and garbage", "heartbeats only"],
+    ("answer", "what"),
+    [
+        (garbage, "something answers, but its frames are damaged"),
+        (EchoWithNoise(), "something answers, but its frames are damaged"),
+        (heartbeats_only, "a shoe is there, and what this host sends to it does not arrive"),
+        (lambda data: b"hello " if data else b"", "with frames: it says 'hello hello "),
+    ],
+    ids=["garbage", "echo and garbage", "heartbeats only", "text"],
 )
+def test_what_answers_without_whole_frames_is_no_lack_of_power(
+    answer: Callable[[bytes], bytes], what: str
+) -> None:
+    with Answering(answer) as port:
+        text = refusal(port.path, LineDamaged)
+        assert text.startswith(f"{port.path}: ") and what in text and "power" not in text
+
+
+def test_a_board_without_sabot_is_no_damaged_line() -> None:
+    with Answering(lambda data: b"raw REPL; CTRL-B to exit\r\n>" if data else b"") as port:
+        text = refusal(port.path, NoShoe)
+        assert "MicroPython's prompt" in text and "`sabot flash` first" in text
+
+
+@pytest.mark.parametrize("answer", [silence, echo])
 def test_a_port_without_a_shoe_is_an_error_in_time(answer: Callable[[bytes], bytes]) -> None:
     with Answering(answer) as port:
         text = refusal(port.path, NoShoe)

@@ -300,3 +300,47 @@ def test_with_a_lasting_name_no_other_board_is_asked(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(ports, "_unit_at", lambda port: pytest.fail("asked"))
     with pytest.raises(PortNotFound):
         Port("SHOE-0", "E0")  # restarts just now: its port is gone
+
+
+@pytest.fixture
+def named(tmp_path: Path, echo: Answering) -> tuple[str, str, str]:
+    """A port, as the kernel names it, and by its names in by-id and by-path."""
+    names = []
+    for folder in ("by-id", "by-path"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "shoe").symlink_to(echo.path)
+        names.append(str(tmp_path / folder / "shoe"))
+    return (echo.path, *names)
+
+
+def test_all_names_of_a_port_are_one_port(
+    named: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, by_id, by_path = named
+    info = SimpleNamespace(
+        serial_number="E66", device=device, product="Pico", vid=ports._RASPBERRY_PI_USB
+    )
+    monkeypatch.setattr(list_ports, "comports", lambda: [info])
+    assert {ports.place_of(name) for name in (*named, "E66")} == {device}
+    assert ports.place_of("SHOE-7") == ""
+    given = [by_id, "socket://10.0.0.7:4001", device, "E66", by_path, by_id]
+    others = dict.fromkeys((device, "E66", by_path), by_id)
+    assert ports.distinct(given) == ([by_id, "socket://10.0.0.7:4001"], others)
+    for name in named:
+        assert ports.lasting_name(name) == "E66"
+
+
+def test_a_unit_and_its_port_are_one_port(
+    named: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, by_id, _ = named
+    info = SimpleNamespace(
+        serial_number="E66", device=device, product="Pico", vid=ports._RASPBERRY_PI_USB
+    )
+    monkeypatch.setattr(list_ports, "comports", lambda: [info])
+    monkeypatch.setattr(ports, "_unit_at", lambda port: "SHOE-7")
+    assert ports.distinct(["SHOE-7", by_id]) == (["SHOE-7"], {by_id: "SHOE-7"})
+    asked = pytest.fail
+    monkeypatch.setattr(ports, "_unit_at", lambda port: asked("no board is asked"))
+    assert ports.distinct(["SHOE-7", "SHOE-8"]) == (["SHOE-7", "SHOE-8"], {})
+    assert ports.distinct([by_id, device]) == ([by_id], {device: by_id})

@@ -17,6 +17,7 @@ from sabot.errors import CommandRefused
 from sabot.link import wire
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
+from sabot.link.flow import Flow
 from sabot.link.ports import Port
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.store import open_store
@@ -289,3 +290,20 @@ def test_a_board_that_does_not_deal_is_refused_with_what_it_waits_for(
         pytest.raises(CommandRefused, match=f"U1: {next_step}"),
     ):
         doctor.examine(Client(port, keys=KEYS))
+
+
+def test_events_that_do_not_arrive_at_a_log_are_found_in_its_words() -> None:
+    flow = Flow(unit="U1", newest_on_shoe=250, newest_stored=10, held_s=31, damaged_from_shoe=31)
+    (check,) = [
+        check
+        for check in doctor.checks_of(answers(), doctor.Expectations("9", flow=flow))
+        if check.to_do
+    ]
+    assert check.name == "line"
+    assert check.to_do.startswith("U1 holds 240 events that do not arrive, 31 frames were damaged")
+    assert found({}, flow=replace(flow, held_s=29)) == []
+    through_log = replace(answers(), line="U1 holds 7 events that do not arrive: check the line")
+    (check,) = [
+        check for check in doctor.checks_of(through_log, doctor.Expectations("9")) if check.to_do
+    ]
+    assert (check.name, check.to_do) == ("line", through_log.line)

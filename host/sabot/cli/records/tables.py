@@ -18,7 +18,8 @@ def tables(chosen: UnitsInLog, printed: Format) -> None:
     """Show what each table of a log does now: those that need a look come first.
 
     First those that an error stopped, then those that are in play and no log has their shoe, then
-    those whose service switch is on. Cards that must not show yet are not shown.
+    those whose shoe holds events that do not arrive, then those whose service switch is on. Cards
+    that must not show yet are not shown.
     """
     how, db = printed.output, chosen.db
     with open_store(db) as store, problems.status(plain(f"looking through {db}")):
@@ -31,6 +32,9 @@ def tables(chosen: UnitsInLog, printed: Format) -> None:
         print_objects((tile.as_json(now_unix_ms) for tile in tiles), how)
     elif tiles:
         console.print(_table_of(tiles, now_unix_ms))
+        for tile in tiles:
+            if line := tile.line(now_unix_ms):
+                console.print(plain(line), soft_wrap=True)
     else:
         console.print(f"{db}: no tables", soft_wrap=True)
 
