@@ -82,6 +82,30 @@ LINE = _silence(
     },
 )
 
+SHOE = _silence(
+    "shoe",
+    part="a shoe in the middle of a shoe of cards",
+    figure="the heartbeats that its log hears",
+    after_s=60.0,
+    words="a shoe of cards is in play, and no log has the shoe",
+    where=(Where.SCREEN, Where.ALERT),
+    ways={
+        "unplugged": "its cable is pulled",
+        "hangs": "its program hangs, with its port open",
+        "without power": "it has no power",
+    },
+)
+
+LOG = _silence(
+    "log",
+    part="the log of a shoe in the middle of a shoe of cards",
+    figure="when it last noted that it has the shoe",
+    after_s=60.0,
+    words=SHOE.words,
+    where=(Where.SCREEN, Where.ALERT),
+    ways={"killed": "its program is killed", "hangs": "its program hangs"},
+)
+
 SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)
 """Every row by its name."""
 
