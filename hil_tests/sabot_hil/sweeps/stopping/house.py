@@ -1,4 +1,4 @@
-"""A small house in real processes: a shoe that deals, its log, its screens, and who looks at them."""
+"""A small house in real processes: a shoe that deals, its log, and its screens."""
 
 import html
 import re

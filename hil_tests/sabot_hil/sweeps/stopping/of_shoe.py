@@ -1,7 +1,5 @@
 """Scenes of a shoe and of its log."""
 
-import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,10 +20,7 @@ def _shoe(folder: Path, way: str) -> Iterator[Scene]:
         house.log(cable.port)
         screens = house.screens()
 
-        def hang() -> None:
-            os.kill(shoe.pid, signal.SIGSTOP)
-
-        stops = {"unplugged": cable.pull, "hangs": hang, "without power": shoe.power_off}
+        stops = {"unplugged": cable.pull, "hangs": shoe.hang, "without power": shoe.power_off}
         yield Scene(
             stops[way],
             {
