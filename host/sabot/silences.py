@@ -36,6 +36,8 @@ class Silence:
     """What moves while it works: "the newest event that is stored"."""
     after_s: float
     """How long after it has stopped a person has been told, in seconds."""
+    alarm_after_s: float | None = None
+    """The same by Prometheus' rule; None if it is no later."""
     words: str
     """What is said, with names in braces for what differs: "{unit} holds {held} events"."""
     where: tuple[Where, ...]
@@ -46,6 +48,12 @@ class Silence:
     def __post_init__(self) -> None:
         if not (self.words and self.where and self.ways):
             raise ValueError(f"host/sabot/silences.py: {self.part!r} lacks words, places or ways")
+
+    def after_s_in(self, where: Where) -> float:
+        """Return how long after it has stopped it has been told there, in seconds."""
+        if where is Where.METRIC and self.alarm_after_s is not None:
+            return self.alarm_after_s
+        return self.after_s
 
     def say(self, **figures: object) -> str:
         """Return the words with these figures."""

@@ -52,7 +52,7 @@ def try_one(patience_s: float, stop: Stop) -> list[Told] | str:
     with tempfile.TemporaryDirectory(prefix="sabot-stop-") as folder, private_runtime():
         try:
             with all_scenes.SCENES[stop.row, stop.way](Path(folder)) as scene:
-                patience_s += row.after_s
+                patience_s += max(row.after_s, row.alarm_after_s or 0)
                 return watch(
                     row, scene, patience_s=patience_s, now_s=time.monotonic, sleep=time.sleep
                 )
@@ -79,7 +79,9 @@ def print_table(tried: Sequence[Checked[Stop, list[Told] | str]]) -> bool:
             verdict = told.verdict.value
             shown = verdict if told.verdict is Verdict.IN_TIME else verdict.upper()
             where = told.where.value
-            table.add_row(each.case.row, each.case.way, shown, where, after, f"{row.after_s:g}")
+            table.add_row(
+                each.case.row, each.case.way, shown, where, after, f"{row.after_s_in(told.where):g}"
+            )
     console.print(table)
     console.print(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
     return set(verdicts) <= {Verdict.IN_TIME.value, "not tried"}

@@ -1,5 +1,6 @@
 """Every scene: importing the modules enters theirs."""
 
+from sabot_hil.sweeps.stopping import of_line as of_line
 from sabot_hil.sweeps.stopping import of_shoe as of_shoe
 from sabot_hil.sweeps.stopping.scenes import _scenes as SCENES
 

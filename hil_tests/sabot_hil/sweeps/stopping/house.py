@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,8 @@ from sabot.sim import deck
 from sabot.sim.dealer import Dealer
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.centre import children
+from sabot_hil.sweeps.stopping.prometheus import Prometheus, free_port, prometheus
+from sabot_hil.sweeps.stopping.waiting import READY_S, wait_until
 
 T = TypeVar("T")
 
@@ -31,7 +32,6 @@ LOG = "log.sqlite"
 _PASSWORD = "a password of the sweep"
 _SHOES_OF_CARDS = 50  # more than are dealt while a scene lasts
 _PACE = 0.02  # of a dealer's pauses: a round takes a second
-_READY_S = 60.0
 _END_S = 15.0
 
 
@@ -79,21 +79,11 @@ class Program:
                 self.kill()
 
 
-def wait_until(condition: Callable[[], str], why: Callable[[], str]) -> str:
-    """Wait until `condition` returns something, and return that. Raises AssertionError, which says
-    `why`."""
-    give_up_s = time.monotonic() + _READY_S
-    while not (found := condition()):
-        assert time.monotonic() < give_up_s, why()
-        time.sleep(0.1)
-    return found
-
-
 def run_sabot(folder: Path, *words: object) -> str:
     """Run a command of Sabot to its end; return all that it prints."""
     done = subprocess.run(
         [SABOT, *map(str, words)],
-        cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_READY_S,
+        cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=READY_S,
         check=False,
     )  # fmt: skip
     return done.stdout + done.stderr
@@ -106,6 +96,7 @@ class House:
     folder: Path
     shoe: SimulatedShoe = field(init=False)
     _parts: ExitStack = field(default_factory=ExitStack)
+    _metrics: dict[str, int] = field(default_factory=dict)
 
     def __enter__(self) -> "House":
         return self
@@ -140,9 +131,20 @@ class House:
         self._parts.callback(program.end)
         return program
 
-    def log(self, port: str, *words: object) -> Program:
+    def measured(self, *words: object, env: dict[str, str] | None = None) -> Program:
+        """As `program`, with its metrics for `prometheus`."""
+        at = free_port()
+        program = self.program(*words, "--metrics", f"127.0.0.1:{at}", env=env)
+        self._metrics[f"sabot-{words[0]}"] = at
+        return program
+
+    def prometheus(self) -> Prometheus:
+        """Have Prometheus look at all that was started by `measured`."""
+        return self.enter(prometheus(self.folder, self._metrics))
+
+    def log(self, port: str) -> Program:
         """Log the shoe at `port`, and wait until it has stored rounds."""
-        log = self.program("log", port, "--db", self.db, *words)
+        log = self.measured("log", port, "--db", self.db)
         log.wait_for(r"round +3|[^0-9]3 +\S+ wins")
         return log
 
@@ -152,11 +154,13 @@ class House:
             open_store(self.db, create=True).close()
         with open_store(self.db) as store:
             Desk.make(store, self.db.with_suffix(".keys"), "admin", _PASSWORD)
-        server = self.program("serve", "--db", self.db, "--listen", "127.0.0.1:0")
+        server = self.measured("serve", "--db", self.db, "--listen", "127.0.0.1:0")
         url = server.wait_for(r"http://\S+/")
         with open_store(self.db) as store:
-            token = Desk(store).sign_in("admin", _PASSWORD, origin="")
-        client = httpx2.Client(base_url=url, timeout=_READY_S, cookies={"sabot_session": token})
+            desk = Desk(store)
+            desk.add_user("officer", "surveillance", _PASSWORD, by="admin")
+            token = desk.sign_in("officer", _PASSWORD, origin="")
+        client = httpx2.Client(base_url=url, timeout=READY_S, cookies={"sabot_session": token})
         self._parts.enter_context(client)
         return Screens(server, url, client)
 
@@ -176,5 +180,5 @@ class Screens:
     def text(self, path: str) -> str:
         """Return the text of a page as the server makes it now, without its marks."""
         answer = self.client.get(path)
-        assert answer.status_code == 200, f"{path}: {answer.status_code} {answer.text}"
+        assert answer.status_code == 200, f"{path}: {answer.status_code}"
         return html.unescape(re.sub(r"<[^>]*>", " ", answer.text))

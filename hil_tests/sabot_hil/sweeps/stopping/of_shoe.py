@@ -18,7 +18,7 @@ def _shoe(folder: Path, way: str) -> Iterator[Scene]:
         shoe = house.deal()
         cable = house.enter(Cable(shoe.port, folder))
         house.log(cable.port)
-        screens = house.screens()
+        screens, alarms = house.screens(), house.prometheus()
 
         stops = {"unplugged": cable.pull, "hangs": shoe.hang, "without power": shoe.power_off}
         yield Scene(
@@ -26,6 +26,7 @@ def _shoe(folder: Path, way: str) -> Iterator[Scene]:
             {
                 Where.SCREEN: lambda: screens.text(f"/tables/{UNIT}"),
                 Where.ALERT: lambda: screens.text("/alerts"),
+                Where.METRIC: alarms.alerts,
             },
         )
 
@@ -35,11 +36,12 @@ def _shoe(folder: Path, way: str) -> Iterator[Scene]:
 def _log(folder: Path, way: str) -> Iterator[Scene]:
     with House(folder) as house:
         log = house.log(house.deal().port)
-        screens = house.screens()
+        screens, alarms = house.screens(), house.prometheus()
         yield Scene(
             {"killed": log.kill, "hangs": log.pause}[way],
             {
                 Where.SCREEN: lambda: screens.text(f"/tables/{UNIT}"),
                 Where.ALERT: lambda: screens.text("/alerts"),
+                Where.METRIC: alarms.alerts,
             },
         )

@@ -61,7 +61,7 @@ def watch(
         for where in row.where:
             if where not in told and row.is_told_in(scene.seen[where]()):
                 after_s = now_s() - begin_s
-                late = after_s > row.after_s + LENIENCE_S
+                late = after_s > row.after_s_in(where) + LENIENCE_S
                 told[where] = Told(where, Verdict.TOO_LATE if late else Verdict.IN_TIME, after_s)
         sleep(_POLL_S)
     return [told.get(where, Told(where, Verdict.NEVER, None)) for where in row.where]

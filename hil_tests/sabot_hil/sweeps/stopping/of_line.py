@@ -1,0 +1,40 @@
+"""Scenes of the line between a shoe and its log."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sabot.silences import Where
+from sabot_hil.kit.device_server import DeviceServer, nothing, without
+from sabot_hil.sweeps.stopping.house import LOG, UNIT, House, run_sabot
+from sabot_hil.sweeps.stopping.scenes import scene
+from sabot_hil.sweeps.stopping.told import Scene
+
+_XON = 0x11
+
+
+@scene("line", "damaged", "half", "one way")
+@contextmanager
+def _line(folder: Path, way: str) -> Iterator[Scene]:
+    with House(folder) as house:
+        server = house.enter(DeviceServer(house.deal().port))
+        log = house.log(server.url)
+        screens, alarms = house.screens(), house.prometheus()
+
+        def damage() -> None:
+            server.to_host = without(_XON)
+
+        def mute() -> None:
+            server.to_shoe = nothing
+
+        stops = {"damaged": damage, "half": lambda: house.enter(server.connect()), "one way": mute}
+        yield Scene(
+            lambda: stops[way](),
+            {
+                Where.OUTPUT: log.text,
+                Where.SCREEN: lambda: screens.text(f"/tables/{UNIT}"),
+                Where.ALERT: lambda: screens.text("/alerts"),
+                Where.METRIC: alarms.alerts,
+                Where.DOCTOR: lambda: run_sabot(folder, "doctor", UNIT, "--db", LOG),
+            },
+        )
