@@ -64,7 +64,7 @@ class DeviceServer:
     def _carry(self) -> None:
         turn = 0
         while not self._closed:
-            ends = [self._shoe, self._listener, *self._clients]
+            ends: list[int | socket.socket] = [self._shoe, self._listener, *self._clients]
             ready, _, _ = select.select(ends, [], [], _POLL_S)
             for end in ready:
                 if end is self._listener:

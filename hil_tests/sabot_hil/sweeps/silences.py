@@ -78,10 +78,8 @@ def print_table(tried: Sequence[Checked[Stop, list[Told] | str]]) -> bool:
             after = "" if told.after_s is None else f"{told.after_s:.0f}"
             verdict = told.verdict.value
             shown = verdict if told.verdict is Verdict.IN_TIME else verdict.upper()
-            where = told.where.value
-            table.add_row(
-                each.case.row, each.case.way, shown, where, after, f"{row.after_s_in(told.where):g}"
-            )
+            aim = f"{row.after_s_in(told.where):g}"
+            table.add_row(each.case.row, each.case.way, shown, told.where.value, after, aim)
     console.print(table)
     console.print(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
     return set(verdicts) <= {Verdict.IN_TIME.value, "not tried"}

@@ -155,7 +155,7 @@ class House:
         with open_store(self.db) as store:
             Desk.make(store, self.db.with_suffix(".keys"), "admin", _PASSWORD)
         server = self.measured("serve", "--db", self.db, "--listen", "127.0.0.1:0")
-        url = server.wait_for(r"http://\S+/")
+        url = server.wait_for(r"http://\S+/(?=\s)")
         with open_store(self.db) as store:
             desk = Desk(store)
             desk.add_user("officer", "surveillance", _PASSWORD, by="admin")

@@ -27,9 +27,11 @@ def _line(folder: Path, way: str) -> Iterator[Scene]:
         def mute() -> None:
             server.to_shoe = nothing
 
-        stops = {"damaged": damage, "half": lambda: house.enter(server.connect()), "one way": mute}
+        def share() -> None:
+            house.enter(server.connect())
+
         yield Scene(
-            lambda: stops[way](),
+            {"damaged": damage, "half": share, "one way": mute}[way],
             {
                 Where.OUTPUT: log.text,
                 Where.SCREEN: lambda: screens.text(f"/tables/{UNIT}"),

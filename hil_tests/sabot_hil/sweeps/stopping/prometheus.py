@@ -32,11 +32,9 @@ class Prometheus:
         self._client = httpx2.Client(base_url=url, timeout=_TIMEOUT_S)
 
     def alerts(self) -> str:
-        """Return the summaries of all alerts that fire now."""
+        """Return the names of all rules that fire now."""
         found = self._client.get("/api/v1/alerts").json()["data"]["alerts"]
-        return "\n".join(
-            each["annotations"]["summary"] for each in found if each["state"] == "firing"
-        )
+        return "\n".join(each["labels"]["alertname"] for each in found if each["state"] == "firing")
 
     def ready(self) -> str:
         """Return "ready" if it has scraped all its targets."""

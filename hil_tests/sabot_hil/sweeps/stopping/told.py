@@ -53,13 +53,13 @@ def watch(
     told = {
         where: Told(where, Verdict.FALSE, None)
         for where in row.where
-        if row.is_told_in(scene.seen[where]())
+        if row.is_told_in(scene.seen[where](), where)
     }
     scene.stop()
     begin_s = now_s()
     while len(told) < len(row.where) and now_s() - begin_s < patience_s:
         for where in row.where:
-            if where not in told and row.is_told_in(scene.seen[where]()):
+            if where not in told and row.is_told_in(scene.seen[where](), where):
                 after_s = now_s() - begin_s
                 late = after_s > row.after_s_in(where) + LENIENCE_S
                 told[where] = Told(where, Verdict.TOO_LATE if late else Verdict.IN_TIME, after_s)
