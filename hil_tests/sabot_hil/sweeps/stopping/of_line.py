@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sabot.silences import Where
-from sabot_hil.kit.device_server import DeviceServer, nothing, without
+from sabot_hil.sweeps.stopping.device_server import DeviceServer, nothing, without
 from sabot_hil.sweeps.stopping.house import LOG, UNIT, House, run_sabot
 from sabot_hil.sweeps.stopping.scenes import scene
 from sabot_hil.sweeps.stopping.told import Scene
