@@ -57,6 +57,12 @@ class NoShoe(SabotError):
     exit_code = 5
 
 
+class LineDamaged(NoShoe):
+    """Something answers at the port, and what comes is damaged or is no frame at all."""
+
+    exit_code = 45
+
+
 class ProtocolMismatch(SabotError):
     """Shoe and host have no version of the protocol in common."""
 

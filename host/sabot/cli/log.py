@@ -16,6 +16,7 @@ from sabot.cli.measured import Metrics, measured
 from sabot.cli.view import console, print_json, problems
 from sabot.errors import (
     Interrupted,
+    LineDamaged,
     NoShoe,
     PortBusy,
     PortNotFound,
@@ -25,7 +26,7 @@ from sabot.errors import (
 from sabot.link import log_socket, runtime
 from sabot.link.client import Client
 from sabot.link.log_socket import LoggedShoe
-from sabot.link.ports import Port, PortInfo, attached
+from sabot.link.ports import Port, PortInfo, attached, distinct, place_of
 from sabot.link.session import Introduction
 from sabot.log.logger import RETRIED, Logger, LogWatcher, PortLent
 from sabot.log.readers import Readers
@@ -50,11 +51,12 @@ def ports(as_json: options.Json = False) -> None:
     Shoes that a log reaches over the network come last.
     """
     infos = attached()
-    logged = {shoe.url: shoe for shoe in log_socket.logged() if shoe.welcome is not None}
+    shoes = [shoe for shoe in log_socket.logged() if shoe.welcome is not None]
+    logged = {place_of(shoe.url): shoe for shoe in shoes}
     found = [_probe(info, logged) for info in infos]
-    for url in sorted(logged.keys() - {info.port for info in infos}):
-        about: dict[str, Any] = {"serial": None, "port": url, "what": "by its log"}
-        found.append(about | _logged(logged[url]))
+    for place in sorted(logged.keys() - {place_of(info.port) for info in infos}):
+        about: dict[str, Any] = {"serial": None, "port": place, "what": "by its log"}
+        found.append(about | _logged(logged[place]))
     why = runtime.unusable()
     if why:
         problems.print(why)
@@ -112,7 +114,9 @@ def log(
         for kind, count in store.understood.items():
             was = f"{counted(count, 'event')} that an older version did not know"
             problems.print(plain(f"{db}: {was}: {kind}, and shown as such from now on"))
-        port = list(dict.fromkeys(port))
+        port, others = distinct(port)
+        for other, first in others.items():
+            problems.print(plain(f"{other}: another name of the port {first}: logged once"))
         readers = Readers(port)
         logger = Logger(store, port, watcher, once=once, keys=keys, readers=readers)
         interrupted = False
@@ -205,8 +209,8 @@ def ctrl_c_and_term() -> Iterator[None]:
 
 def _probe(info: PortInfo, logged: Mapping[str, LoggedShoe]) -> dict[str, Any]:
     found: dict[str, Any] = {"serial": info.serial, "port": info.port, "what": info.what}
-    if info.port in logged:
-        return found | _logged(logged[info.port])
+    if (place := place_of(info.port)) in logged:
+        return found | _logged(logged[place])
     try:
         with Port(info.port) as opened:
             welcome = Client(opened, _PROBE_S).welcome
@@ -232,13 +236,14 @@ def _logged(shoe: LoggedShoe) -> dict[str, Any]:
     welcome = shoe.welcome
     assert welcome is not None
     about = {"unit": welcome.unit, "firmware": welcome.firmware, "game": welcome.game}
-    return about | {"state": "logged"}
+    return about | {"state": "events held" if shoe.line else "logged"}
 
 
 _STATES: dict[type[SabotError], str] = {
     PortNotFound: "gone",
     PortBusy: "in use",
     NoShoe: "no answer",
+    LineDamaged: "damaged frames",
     ProtocolMismatch: "other protocol version",
 }
 

@@ -17,12 +17,13 @@ from sabot.desk.desk import Desk
 from sabot.errors import NoDatabaseServer, SabotError
 from sabot.floor.live_table import LiveTable
 from sabot.floor.wall import Tile, context_of
+from sabot.link.flow import Flow
 from sabot.log import boards
 from sabot.log.found import LARGEST
 from sabot.log.reveal import ShownGames, deciding_before, place_before
 from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot.notable.alert_raiser import AlertRaiser
-from sabot.notable.silence import silent_before, silent_now
+from sabot.notable.silence import held_now, silent_before, silent_now
 from sabot.notable.unit_alerts import AlertLimits
 from sabot.text import printable
 
@@ -76,6 +77,10 @@ class Floor:
         self._noted_s: float | None = None
         self._heard_s: dict[str, float] = {}
         """When a log was last seen to note that it has a unit's shoe."""
+        self._flows: dict[str, Flow] = {}
+        self._held: dict[str, int | None] = {}
+        """Since when the shoe of a unit holds events that do not arrive, by the host's clock, for
+        which an alert was raised."""
         self._silent: dict[str, int] = {}
         """Since when a unit is silent, by the host's clock, for which an alert was raised."""
         self._times_s = now_s()
@@ -351,7 +356,7 @@ class Floor:
         self._due.pop(unit, None)
 
     def _look_at_notes(self) -> None:
-        """Look, now and then, which shoes a log has."""
+        """Look, now and then, which shoes a log has, and how their events come."""
         now_s = self._now_s()
         if self._noted_s is not None and 0 <= now_s - self._noted_s < _NOTED_EVERY_S:
             return
@@ -359,9 +364,15 @@ class Floor:
         for unit, noted in self._noted.items():
             if noted != before.get(unit):
                 self._heard_s[unit] = now_s
+        flows, self._flows = self._flows, self._follower.flows()
+        for unit, flow in self._flows.items():
+            if flow.stopped and flow != flows.get(unit):
+                self._changed.add(unit)  # the tile says how many events do not arrive
         with self._lock:
             for unit, tile in self._tiles.items():
-                self._tiles[unit] = replace(tile, with_log_unix_ms=self._with_log(unit))
+                flow_now = self._flows.get(unit)
+                with_log = self._with_log(unit)
+                self._tiles[unit] = replace(tile, with_log_unix_ms=with_log, flow=flow_now)
 
     def _look_at_times(self) -> None:
         """Look, now and then, what is different because time has passed."""
@@ -371,6 +382,7 @@ class Floor:
         self._times_s = now_s
         for unit, tile in self._tiles.items():
             self._look_for_change(tile, now_s, now_unix_ms)
+            self._look_at_line(tile, now_unix_ms)
             heard_s = self._heard_s.get(unit)
             if heard_s is None:
                 continue  # no log has noted anything
@@ -388,6 +400,17 @@ class Floor:
         elif pace and now_s - self._taken_s.get(unit, now_s) > _QUIET_S:  # no event shows it
             if tile.table.rounds_an_hour(now_unix_ms) != pace:
                 self._changed.add(unit)
+
+    def _look_at_line(self, tile: Tile, now_unix_ms: int) -> None:
+        """Raise an alert for a shoe that a log has, and whose events do not arrive."""
+        unit, text = tile.table.unit, tile.line(now_unix_ms)
+        if not text or tile.flow is None:
+            return
+        since = tile.flow.held_since_unix_ms
+        if unit not in self._held or self._held[unit] != since:
+            self._held[unit] = since
+            shoe, round_ = tile.table.shoe, tile.table.round
+            self._raiser.put([held_now(unit, shoe, round_, since or now_unix_ms, text)])
 
     def _look_for_silence(self, tile: Tile, unheard_s: float, now_unix_ms: int) -> None:
         """Raise an alert for a shoe that is in play, and that no log has. A clock that is set is no
@@ -420,7 +443,8 @@ class Floor:
                 self._tiles.pop(unit, None)  # and to the end: they are in the order of versions
                 if unit in tables:
                     alerts = self._open_alerts.get(unit, ())
-                    tile = Tile(tables[unit], self._with_log(unit), self._version, alerts)
+                    noted, flow = self._with_log(unit), self._flows.get(unit)
+                    tile = Tile(tables[unit], noted, self._version, alerts, flow)
                     self._tiles[unit] = tile
                     pace = tile.table.rounds_an_hour(now_unix_ms)
                     self._shown_as[unit] = tile.need(now_unix_ms), pace

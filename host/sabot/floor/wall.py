@@ -9,6 +9,7 @@ from typing import Annotated, TypedDict
 from sabot.desk.alerts import RaisedAlert
 from sabot.floor.table import PACE_MS, STATES, Table, TableFold
 from sabot.link.events import Event
+from sabot.link.flow import Flow
 from sabot.link.wire import WireError
 from sabot.log.boards import board_of, unit_of
 from sabot.log.presence import ATTACHED
@@ -26,9 +27,10 @@ _LASTING = ("provisioned", "lid", "key", "service")
 
 _WITHOUT_CLOCK = 1000  # newest events: a unit has a clock again soon after a restart
 
-NEEDS = ("stopped", "silent", "alert", "service", "plays", "waits")
+NEEDS = ("stopped", "silent", "held", "alert", "service", "plays", "waits")
 """How much a table needs a look, most first: an error stopped play; no log has its shoe, although
-a shoe of cards is in play; an alert is open; its service switch is on; it plays; it has no
+a shoe of cards is in play; its shoe holds events that do not arrive, so that what is shown is old;
+an alert is open; its service switch is on; it plays; it has no
 cards."""
 
 
@@ -51,6 +53,13 @@ class TileFields(TypedDict):
     winners: list[str]
     rounds_an_hour: int
     without_log_s: int
+    newest_on_shoe: int | None
+    newest_stored_s: int | None
+    held: int
+    held_s: int
+    damaged_from_shoe: int
+    damaged_to_shoe: int
+    line: str
     last_event: int
     board_number: int
 
@@ -66,6 +75,8 @@ class Tile:
     """The version of a live floor (floor/live.py) since which it is so."""
     open_alerts: tuple[RaisedAlert, ...] = ()
     """Of a live floor: those that no one has acknowledged, the newest first."""
+    flow: Flow | None = None
+    """How its events come; None if no log has noted it."""
 
     def silent_ms(self, now_unix_ms: int) -> int:
         """Return for how long no log has had its shoe; 0 while one has it."""
@@ -74,6 +85,13 @@ class Tile:
         silent = now_unix_ms - self.with_log_unix_ms
         return silent if silent > SILENT_MS else 0
 
+    def line(self, now_unix_ms: int) -> str:
+        """Return that its events have stopped, for people; empty while they come, or if no log has
+        its shoe."""
+        if self.flow is None or not self.flow.stopped or self.silent_ms(now_unix_ms):
+            return ""
+        return self.flow.text(unit_of(self.table.unit))
+
     def need(self, now_unix_ms: int) -> str:
         """Return how much it needs a look: one of NEEDS."""
         if self.table.state == "stopped":
@@ -81,6 +99,8 @@ class Tile:
         plays = self.table.state != "no_cards"
         if plays and self.silent_ms(now_unix_ms):
             return "silent"
+        if self.line(now_unix_ms):
+            return "held"
         if self.open_alerts:
             return "alert"
         if self.table.service_on:
@@ -95,7 +115,7 @@ class Tile:
 
     def as_json(self, now_unix_ms: int) -> TileFields:
         """The tile as `sabot tables --json` prints it."""
-        table = self.table
+        table, flow = self.table, self.flow
         return {
             "table": table.name,
             "unit": unit_of(table.unit),
@@ -113,6 +133,13 @@ class Tile:
             "winners": self.winners,
             "rounds_an_hour": table.rounds_an_hour(now_unix_ms),
             "without_log_s": self.silent_ms(now_unix_ms) // 1000,
+            "newest_on_shoe": None if flow is None else flow.newest_on_shoe,
+            "newest_stored_s": None if flow is None else flow.stored_s_ago(now_unix_ms),
+            "held": 0 if flow is None else flow.held,
+            "held_s": 0 if flow is None else flow.held_s,
+            "damaged_from_shoe": 0 if flow is None else flow.damaged_from_shoe,
+            "damaged_to_shoe": 0 if flow is None else flow.damaged_to_shoe,
+            "line": self.line(now_unix_ms),
             "last_event": table.last_event,
             "board_number": board_of(table.unit),
         }
@@ -121,7 +148,8 @@ class Tile:
 def tile_of(store: Store, unit: str) -> Tile:
     """Return the tile of a unit in a log."""
     ends = [span.end_unix_ms for span in store.presence(unit) if span.state == ATTACHED]
-    return Tile(_fold_of(store, unit).table, max(ends, default=None))
+    flow = store.flows().get(unit)
+    return Tile(_fold_of(store, unit).table, max(ends, default=None), flow=flow)
 
 
 def by_need(tiles: Iterable[Tile], now_unix_ms: int) -> list[Tile]:

@@ -8,8 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, cast
 
-from sabot.errors import BadAnswer, CommandRefused, KeysUnusable, NoShoe, UnitNotProven
-from sabot.link import refusals
+from sabot.errors import (
+    BadAnswer,
+    CommandRefused,
+    KeysUnusable,
+    LineDamaged,
+    NoShoe,
+    UnitNotProven,
+)
+from sabot.link import damage, refusals
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.messages import (
     Answer,
@@ -21,7 +28,7 @@ from sabot.link.messages import (
     UpdateStatusCommand,
 )
 from sabot.link.session import ASK_PAUSE_S, Introduction, Received, Session
-from sabot.text import shortened
+from sabot.text import counted, shortened
 from sabot_protocol import OLDEST, games
 from sabot_protocol import messages as definitions
 from sabot_protocol.provisioning import MAX_UNIT, is_unit
@@ -58,7 +65,8 @@ class SerialLine(Protocol):
 
 @dataclass(slots=True)
 class Asking(Generic[AnswerT]):
-    """A command that is asked. `damaged`: how many frames were damaged when it began."""
+    """A command that is asked. `damaged`: how many frames were damaged when it began, in both
+    directions."""
 
     command: Command[AnswerT]
     id: int
@@ -79,6 +87,9 @@ class ReadShoe(Protocol):
     @property
     def welcome(self) -> Introduction:
         """What it reported when its host attached."""
+
+    def line_text(self) -> str:
+        """Return what is wrong on the line from the shoe, for people; empty if nothing is."""
 
     def ask(self, command: Command[AnswerT]) -> AnswerT:
         """Send a command that changes nothing, and return its answer."""
@@ -300,7 +311,8 @@ class Client:
 
     def _asking(self, command: Command[AnswerT], key: bytes) -> "Asking[AnswerT]":
         deadline_s = self._now_s() + _COMMAND_TIMEOUT_S
-        return Asking(command, self._new_id(command), key, deadline_s, self._session.damaged)
+        damaged = self._session.damaged + self._session.refused
+        return Asking(command, self._new_id(command), key, deadline_s, damaged)
 
     def repeat(self, asking: "Asking[AnswerT]") -> None:
         """Send the command, if it was not sent yet or its answer is overdue."""
@@ -310,7 +322,7 @@ class Client:
         asking.sent_s = now_s
         # On a bad line it helps to repeat often. A busy shoe must read each repetition, so without
         # damage the pauses grow.
-        if self._session.damaged == asking.damaged:
+        if self._session.damaged + self._session.refused == asking.damaged:
             asking.pause_s = min(2 * asking.pause_s, _COMMAND_LONGEST_PAUSE_S)
         if asking.key:
             self._session.send_signed(asking.key, asking.command, asking.id)
@@ -330,9 +342,9 @@ class Client:
                 return cast(AnswerT, answer)
         if self._now_s() < asking.deadline_s:
             return None
-        raise CommandRefused(
-            f"{self.unit}: no answer to {asking.command.SHAPE.name}; is the shoe still attached?"
-        )
+        damaged = self._session.damaged + self._session.refused - asking.damaged
+        why = self.damage_text() if damaged else "is the shoe still attached?"
+        raise CommandRefused(f"{self.unit}: no answer to {asking.command.SHAPE.name}; {why}")
 
     def load_game(self, document: bytes) -> None:
         """Load the game of `document`; the shoe deals it from its next shoe of cards on.
@@ -395,7 +407,11 @@ class Client:
                 hello_s = self._now_s()
                 self._session.hello()
                 self._flush()
-            data = self.port.read(_READ_S)
+            try:
+                data = self.port.read(_READ_S)
+            except NoShoe:
+                self._raise_what_it_says()
+                raise
             if not data:
                 continue
             welcome = self._session.feed(data, self._now_s()).welcome
@@ -412,10 +428,64 @@ class Client:
                 f"version {OLDEST} only, and the shoe itself names a newer one; look what else is "
                 "on the line, and attach it again"
             )
-        raise NoShoe(
-            f"{self.port.name}: no shoe answers there; check its power, its cable and its name; a "
+        raise self._no_answer()
+
+    def _raise_what_it_says(self) -> None:
+        """Raise NoShoe with what a device server has said before it closed the connection."""
+        said = self._session.damage.said()
+        if said:
+            raise NoShoe(damage.says_text(self.port.name, said))
+
+    def _no_answer(self) -> NoShoe:
+        """The error if no shoe has introduced itself, though the port stays open."""
+        session, name = self._session, self.port.name
+        said = session.damage.said()
+        if said:
+            return LineDamaged(
+                f"{name}: something answers, but not with frames: it says '{said}'; a board "
+                "without Sabot needs `sabot flash`; at a device server check that this is the "
+                "shoe's port"
+            )
+        if session.damage.any:
+            return LineDamaged(
+                f"{name}: something answers, but its frames are damaged: {session.damage.cause()}"
+            )
+        if session.heard_s is not None:
+            return LineDamaged(
+                f"{name}: a shoe is there, and what this host sends to it does not arrive: "
+                f"{damage.UNKNOWN.to_do}"
+            )
+        at_server = "; of a device server check the settings too" if "://" in name else ""
+        return NoShoe(
+            f"{name}: no shoe answers there; check its power, its cable and its name{at_server}; a "
             "board without Sabot needs `sabot flash` first"
         )
+
+    def damage_text(self) -> str:
+        """Return how many frames of this session were damaged on the line, and by what, as far as
+        they show it, for people; empty if none were."""
+        from_shoe, to_shoe = self.damaged
+        if not from_shoe + to_shoe:
+            return ""
+        were = "was" if from_shoe + to_shoe == 1 else "were"
+        return f"{counted(from_shoe + to_shoe, 'frame')} {were} damaged: {self.cause_text()}"
+
+    def line_text(self) -> str:
+        """As `ReadShoe`."""
+        return self.damage_text()
+
+    def cause_text(self) -> str:
+        """Return by what the frames of this session are damaged and what to do about it, for
+        people; empty if none were."""
+        from_shoe, to_shoe = self.damaged
+        if not from_shoe + to_shoe:
+            return ""
+        return str(self._session.damage.cause() if from_shoe else damage.UNKNOWN)
+
+    @property
+    def damaged(self) -> tuple[int, int]:
+        """How many frames of this session were damaged: from the shoe, and to it."""
+        return self._session.damaged, self._session.refused
 
     def _check_unit(self, unit: str) -> None:
         """Raise BadAnswer for an id that no unit can have: it is a key, a name of files, and text
@@ -437,7 +507,8 @@ class Client:
             self._pending.records += received.records  # it is no fault of the events
             raise
         if self._session.heard_s is not None and now_s - self._session.heard_s > _SILENCE_S:
-            raise NoShoe(f"{self.port.name}: {self.unit} has fallen silent")
+            why = f"; {text}" if (text := self.damage_text()) else ""
+            raise NoShoe(f"{self.port.name}: {self.unit} has fallen silent{why}")
         self._session.ask_for_missing(now_s)
         self._flush()
         return received

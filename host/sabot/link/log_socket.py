@@ -92,6 +92,8 @@ class LoggedShoe:
     """Its id; of the last session, if there is none now; empty if there was none."""
     why: str
     """Why there is no session."""
+    line: str = ""
+    """That its events do not arrive, for people; empty while they do."""
 
     @property
     def process(self) -> int:
@@ -163,6 +165,10 @@ class ThroughLog:
     def unit(self) -> str:
         """The id of the unit."""
         return self.welcome.unit
+
+    def line_text(self) -> str:
+        """Return that its events do not arrive at the log, for people; empty while they do."""
+        return self._shoe.line
 
     def ask(self, command: Command[AnswerT]) -> AnswerT:
         """Have the log send a command; return its answer.
@@ -276,7 +282,7 @@ def packed_answer(answer: Answer) -> bytes:
 def entry_of(shoe: LoggedShoe) -> list[object]:
     """A shoe in a message."""
     welcome = None if shoe.welcome is None else list(astuple(shoe.welcome))
-    return [shoe.port, shoe.url, shoe.unit, shoe.why, welcome]
+    return [shoe.port, shoe.url, shoe.unit, shoe.why, shoe.line, welcome]
 
 
 def is_of_this_user(connection: socket.socket) -> bool:
@@ -377,12 +383,12 @@ def _shoes_of(name: str, log: socket.socket) -> Iterator[LoggedShoe]:
 
 def _shoe_in(name: str, entry: object) -> LoggedShoe:
     match entry:
-        case [str(port), str(url), str(unit), str(why), None]:
-            return LoggedShoe(name, port, url, None, unit, why)
-        case [str(port), str(url), str(unit), str(why), [*found]]:
+        case [str(port), str(url), str(unit), str(why), str(line), None]:
+            return LoggedShoe(name, port, url, None, unit, why, line)
+        case [str(port), str(url), str(unit), str(why), str(line), [*found]]:
             values: list[Any] = found
             if [type(value) for value in values] == [each.type for each in fields(Introduction)]:
-                return LoggedShoe(name, port, url, Introduction(*values), unit, why)
+                return LoggedShoe(name, port, url, Introduction(*values), unit, why, line)
     raise _Nonsense
 
 

@@ -1,18 +1,23 @@
 """Ports: lists them, finds the port of a unit, and reads and writes without blocking."""
 
 import errno
+import os
 import select
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlsplit
 
 import serial
+from serial import rfc2217
 from serial.tools import list_ports
+from serial.urlhandler import protocol_socket
 
 from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError, SameUnit
 from sabot.link import log_socket, runtime
+from sabot.link.damage import Damage, says_text
 from sabot.link.log_socket import LoggedShoe
 
 BAUD = 115_200
@@ -24,6 +29,12 @@ _RASPBERRY_PI_USB = 0x2E8A
 SIMULATED = "simulated"
 """The value of `PortInfo.what` for a simulated shoe."""
 _NETWORK_SCHEMES = ("socket", "rfc2217")
+_FIRST_WORDS_S = 0.05
+"""A device server that sends a host away says why within this time."""
+_RFC2217_READ_S = 0.02
+"""pyserial asks an RFC 2217 server for all settings again at each change of a time limit, and has
+none for writing: its own socket gives up after 5 s."""
+_IGNORE_CONTROL = "ign_set_control"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,38 @@ def resolve(name: str, *, ask: bool = True) -> str:
     """
     found = _Boards(ask=ask).find(name)
     return found if isinstance(found, str) else found.port
+
+
+def place_of(name: str) -> str:
+    """Return the one name of the port for which `name` stands: the by-id, the by-path and the
+    device name of a port have the same one. Empty if that is not known without asking boards."""
+    if "://" in name:
+        return name
+    if "/" in name:
+        return os.path.realpath(name)
+    found = [info.port for info in attached() if info.serial == name]
+    return os.path.realpath(found[0]) if len(found) == 1 else ""
+
+
+def distinct(names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """Return each port once, by the first name that was given for it; and for each other name of
+    it, that first name.
+
+    Boards are asked for their units' ids only if names of several sorts are given.
+    """
+    given = list(dict.fromkeys(names))
+    places = {name: place_of(name) for name in given}
+    if any(places.values()) and not all(places.values()):
+        boards = _Boards()
+        for name in [name for name in given if not places[name]]:
+            with suppress(SabotError):
+                found = boards.find(name)
+                places[name] = os.path.realpath(found if isinstance(found, str) else found.port)
+    firsts: dict[str, str] = {}
+    for name in given:
+        firsts.setdefault(places[name] or name, name)
+    others = {name: firsts[places[name] or name] for name in given}
+    return list(firsts.values()), {name: first for name, first in others.items() if name != first}
 
 
 def lasting_names(names: Iterable[str]) -> dict[str, str | SabotError]:
@@ -123,7 +166,8 @@ class _Boards:
         except SabotError as error:
             return error
         if isinstance(found, str):
-            at_port = [info for info in self._infos if info.port == found]
+            place = os.path.realpath(found)
+            at_port = [info for info in self._infos if os.path.realpath(info.port) == place]
             if len(at_port) != 1:
                 return found
             found = at_port[0]
@@ -165,14 +209,15 @@ class Port:
     def __init__(self, name: str, lasting: str = "") -> None:
         self.name = name
         self.url = url = resolve(lasting, ask=False) if lasting else resolve(name)
-        options = {"exclusive": True} if "://" not in url else {}
         try:
-            self._serial = serial.serial_for_url(
-                url, baudrate=BAUD, timeout=0, write_timeout=2, **options
-            )
-        except (serial.SerialException, OSError, ValueError, LookupError) as error:
+            self._serial = _opened(url)
+        except (serial.SerialException, OSError, ValueError, LookupError, TypeError) as error:
             raise _opening_error(name, url, error) from None
         self._pollable = _has_descriptor(self._serial)
+        self._first = b""
+        if url.lower().startswith(_NETWORK_SCHEMES):  # what it says may be lost once we write
+            with suppress(NoShoe):
+                self._first = self.read(_FIRST_WORDS_S)
 
     def __enter__(self) -> "Port":
         return self
@@ -182,11 +227,15 @@ class Port:
 
     def read(self, timeout_s: float) -> bytes:
         """Return the bytes that came, after at most `timeout_s`; empty if none came."""
+        if self._first:
+            first, self._first = self._first, b""
+            return first
         try:
             if self._pollable:
                 ready, _, _ = select.select([self._serial.fileno()], [], [], timeout_s)
                 return bytes(self._serial.read(_READ_BYTES)) if ready else b""
-            self._serial.timeout = min(timeout_s, _POLL_S)
+            if not isinstance(self._serial, _Rfc2217):
+                self._serial.timeout = min(timeout_s, _POLL_S)
             first = self._serial.read(1)
             return bytes(first + self._serial.read(self._serial.in_waiting)) if first else b""
         except (serial.SerialException, OSError, ValueError, TypeError) as error:
@@ -235,6 +284,14 @@ def _opening_error(name: str, url: str, error: Exception) -> SabotError:
         return PortNotFound(f"{name}: no such port; `sabot ports` lists those that are attached")
     if "invalid URL" in text or isinstance(error, ValueError | LookupError) or _bad_address(name):
         return PortNotFound(f"{name}: not a port or pyserial URL such as socket://host:port")
+    if isinstance(error, _NoRfc2217) and text:
+        return NoShoe(says_text(name, text))
+    if isinstance(error, _NoRfc2217):
+        raw = name.replace("rfc2217://", "socket://", 1)
+        return PortNotFound(
+            f"{name}: a server answers, and does not speak RFC 2217; switch that on there, or name "
+            f"it as raw TCP: {raw}"
+        )
     if "://" in name:
         return PortNotFound(f"{name}: no connection ({_reason(error)}); is the device server on?")
     return NoShoe(f"{name}: not a serial port ({_reason(error)})")
@@ -247,6 +304,51 @@ def _bad_address(name: str) -> bool:
         return parts.scheme in _NETWORK_SCHEMES and not (parts.hostname and parts.port)
     except ValueError:
         return True
+
+
+class _RawTcp(protocol_socket.Serial):  # type: ignore[misc]
+    """A port of a device server that speaks raw TCP. What the server says first is kept."""
+
+    def reset_input_buffer(self) -> None:
+        """Nothing."""
+
+
+class _Rfc2217(rfc2217.Serial):  # type: ignore[misc]
+    """A port of a device server that speaks RFC 2217. Its time limit stays as it is."""
+
+    def open(self) -> None:
+        """As pyserial; what a server says that does not speak RFC 2217 is in the error."""
+        try:
+            super().open()
+        except OSError as error:  # also those of pyserial
+            said = "" if self._read_buffer is None else self._said()
+            if said or "RFC2217 or BINARY" in str(error):
+                raise _NoRfc2217(said) from None
+            raise
+
+    def _said(self) -> str:
+        watched = Damage()
+        while not self._read_buffer.empty():
+            watched.feed(self._read_buffer.get() or b"")
+        return watched.said()
+
+
+class _NoRfc2217(serial.SerialException):  # type: ignore[misc]
+    """A server does not speak RFC 2217, and has said this."""
+
+
+def _opened(url: str) -> serial.SerialBase:
+    """Raises what pyserial does for a port that cannot be opened."""
+    scheme = url.partition(":")[0].lower()
+    if scheme == "rfc2217":
+        # Not every server answers when DTR and RTS are set, and a shoe needs neither.
+        url += "" if _IGNORE_CONTROL in url else f"{'&' if '?' in url else '?'}{_IGNORE_CONTROL}"
+        return _Rfc2217(url, baudrate=BAUD, timeout=_RFC2217_READ_S)
+    limits = {"timeout": 0, "write_timeout": 2}
+    if scheme == "socket":
+        return _RawTcp(url, baudrate=BAUD, **limits)
+    exclusive = {} if "://" in url else {"exclusive": True}
+    return serial.serial_for_url(url, baudrate=BAUD, **limits, **exclusive)
 
 
 def _has_descriptor(port: serial.SerialBase) -> bool:

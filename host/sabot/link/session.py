@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from sabot.errors import BadAnswer, ProtocolMismatch
 from sabot.link import command_keys, wire
+from sabot.link.damage import Damage
 from sabot.link.events import Event
 from sabot.link.messages import (
     Answer,
@@ -136,6 +137,11 @@ class Session:
         """Whether `ask_for_missing` has something to request after its pause."""
         self._repeated = False  # whether an event came that was handed out before
         self._damaged_before = 0
+        self.damage = Damage()
+        """What comes, and by what it is damaged."""
+        self.refused = 0
+        """The number of frames that the shoe could not read since this session began."""
+        self._refused_counts: dict[str, int] = {}  # by problem, since the start of the shoe
         self.out = bytearray()
         """Bytes to be sent; the caller empties it."""
 
@@ -202,6 +208,7 @@ class Session:
         messages contradict each other; that ends the session.
         """
         received = Received()
+        self.damage.feed(data)
         for payload in self._frames.feed(data):
             try:
                 message = shoe_message_of(wire.parse_message(payload))
@@ -250,6 +257,9 @@ class Session:
             received.answers.append(message)
         elif isinstance(message, ProblemMessage):
             self.missing = True  # the shoe dropped a frame, perhaps the acknowledgement
+            before = self._refused_counts.get(message.problem, message.count - 1)
+            self.refused += max(0, message.count - before)
+            self._refused_counts[message.problem] = message.count
         else:
             raise AssertionError(f"no code handles {message.SHAPE.name}: add it in session.py")
 

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
+from sabot.link.flow import Flow
 from sabot.log.found import LARGEST, RawRecord
 
 __all__ = ["Follower", "RawRecord"]
@@ -46,3 +47,7 @@ class Follower(ABC):
     def noted(self) -> dict[str, tuple[int, int]]:
         """When a log last noted that it had the shoe of each unit, by the host's clock, and a
         number that is another one after each such note."""
+
+    @abstractmethod
+    def flows(self) -> dict[str, Flow]:
+        """As `Store.flows`."""

@@ -1,12 +1,13 @@
 """Events as a log has them: what to ask for, and what is found."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sabot.link import wire
 from sabot.link.events import Event
+from sabot.link.flow import Flow, flow_of
 from sabot.link.words import UNKNOWN
 from sabot_protocol import events
 
@@ -124,6 +125,24 @@ def selects(wanted: Filter, row: Row) -> bool:
         and (wanted.from_unix_ms is None or row.unix_ms >= wanted.from_unix_ms)
         and (wanted.to_unix_ms is None or row.unix_ms < wanted.to_unix_ms)
     )
+
+
+FLOW = "flow "
+"""What the names of the facts begin with that say how the events of units come."""
+AFTER_FLOWS = "flow!"
+"""The first name after all of these."""
+
+
+def flows_of(facts: Iterable[tuple[Any, Any]]) -> dict[str, Flow]:
+    """Return how the events of units come, by the facts of a log of which the names begin with
+    FLOW."""
+    found = {}
+    for name, value in facts:
+        if isinstance(name, str) and isinstance(value, str):
+            unit = name.removeprefix(FLOW)
+            if (flow := flow_of(unit, value)) is not None:
+                found[unit] = flow
+    return found
 
 
 def numbers_by_unit(fact: str | None) -> dict[str, int]:

@@ -24,8 +24,9 @@ from sabot.errors import (
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.events import BootEvent, CheckpointEvent, GapEvent
+from sabot.link.flow import Flow, FlowWatch
 from sabot.link.messages import SetClockCommand
-from sabot.link.ports import Port
+from sabot.link.ports import Port, place_of
 from sabot.link.session import Record
 from sabot.link.wire import WireError
 from sabot.log.attribution import COPIED, Attributed, Attribution
@@ -121,6 +122,8 @@ class Logger:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._port_of: dict[str, str] = {}
+        self._places: dict[str, str] = {}
+        """Where the ports are that are open, by their names."""
         self._attribution = Attribution(store, now_s)
         # By port, because a false shoe can have another id in each session.
         self._quotas = {port: Quota(now_s) for port in ports}
@@ -131,6 +134,8 @@ class Logger:
         self._held_back: dict[str, Dealt] = {}
         """By board: the round that has ended and must not be shown yet."""
         self._ended = {port: threading.Event() for port in ports}
+        self._stopped: set[str] = set()
+        """Units whose events were said to have stopped."""
         self._presence = Presence(ports, store.keep_presence)
 
     def start(self) -> None:
@@ -180,6 +185,8 @@ class Logger:
             try:
                 self._store.derive()  # what a killed log left underived
                 with Port(port) as opened:
+                    with self._lock:
+                        self._places[port] = place_of(opened.url)
                     client = Client(opened, now_s=self._now_s, keys=self._keys)
                     attached_once = True
                     self._believe(port, client)
@@ -194,6 +201,15 @@ class Logger:
                         self._give_up(port, error)
                         return
                     error, pause_s = UnitNotProven(str(error)), _LONGEST_PAUSE_S
+                if isinstance(error, PortBusy) and (other := self._has_already(port)):
+                    self._give_up(
+                        port,
+                        SameUnit(
+                            f"{port}: another name of the port {other}, which this log has "
+                            "already; it is logged under that name"
+                        ),
+                    )
+                    return
                 if isinstance(error, BoardRefused):
                     if len(self._ports) == 1:
                         self._give_up(port, HistoryDiffers(str(error)))
@@ -250,21 +266,27 @@ class Logger:
         self._keep_game(client)
         # The last stored event is requested again: its bytes show whether this is the same board as
         # in the database.
-        client.begin(max(board.last, 1))
+        expected = max(board.last, 1)
+        watch = self._presence.watch(board.name, board.last, self._now_s)
+        watch.begun()
+        watch.heard(client.welcome.last_held)
+        client.begin(expected)
         on_begun()
-        with self._lock, _ignoring_output_errors():
-            self._watcher.attached(port, client)
         if lacking := client.welcome.what_host_lacks():
             self._warn(lacking)
         self._readers.attached(port, url, client.welcome)
         self._presence.attached(port, board.name)
         passed_on = PassedOn(self._readers, port, client, self._now_s)
+        line = _Line(client, watch, comes=client.welcome.last_held < expected)
+        if line.comes:  # it has nothing to send
+            self._say_attached(port, client)
         try:
-            self._receive(port, client, board, clock_due, passed_on)
+            self._receive(port, client, board, clock_due, passed_on, line)
         except SabotError as error:
             passed_on.end(error)
             raise
         finally:
+            watch.ended()
             passed_on.end(NoShoe(f"{client.unit}: its log has ended"))
 
     def _receive(
@@ -274,6 +296,7 @@ class Logger:
         board: Attributed,
         clock_due: bool,
         passed_on: PassedOn,
+        line: "_Line",
     ) -> None:
         """Store and acknowledge what the shoe sends as records of `board`, until the log ends."""
         name, last, chain = board.name, board.last, board.chain
@@ -287,6 +310,8 @@ class Logger:
             received = came.records
             if came.heartbeat is not None:
                 held = came.heartbeat.last_held
+                line.watch.heard(held)
+                self._say_if_stopped(port, client.unit, line)
             if not received:
                 if client.unacknowledged:
                     client.acknowledge()
@@ -314,10 +339,37 @@ class Logger:
             passed_on.step(came)
             stored_since = True
             records = [record for record in received if record.event.number > last]
+            if not line.comes:
+                line.comes = True
+                self._say_attached(port, client)
+            if records:
+                line.watch.stored(records[-1].event.number)
+                self._say_if_stopped(port, client.unit, line)
             if records and self._report(name, records) and self._once:
                 client.acknowledge()
                 return
             self._count(port, client.unit, received)
+
+    def _say_attached(self, port: str, client: Client) -> None:
+        """Say that the log has a shoe: only once an event of it has come, or if it has none. A
+        line may let everything pass but events."""
+        with self._lock, _ignoring_output_errors():
+            self._watcher.attached(port, client)
+
+    def _say_if_stopped(self, port: str, unit: str, line: "_Line") -> None:
+        """Say that the events of a shoe have stopped, or that they come again: each once."""
+        flow = line.look()
+        if flow.stopped == (unit in self._stopped):
+            return
+        if flow.stopped:
+            self._stopped.add(unit)
+            line.watch.explain(line.client.cause_text())
+            text = line.watch.flow.text(unit)
+        else:
+            self._stopped.discard(unit)
+            text = f"{unit}: its events arrive again"
+        self._readers.stopped(port, text if flow.stopped else "")
+        self._warn(text)
 
     def _one_chain(self, name: str, chain: bytes | None, records: Sequence[Record]) -> bytes | None:
         """Return the chain that the starts of a board name. Raises HistoryDiffers if one of these
@@ -458,8 +510,18 @@ class Logger:
                 "with its own id"
             )
 
+    def _has_already(self, port: str) -> str:
+        """Return the other name under which this log has the port or the unit `port`; empty if it
+        does not have it."""
+        place = place_of(port)
+        with self._lock:
+            named = self._port_of.get(port, port)
+            others = [each for each, at in self._places.items() if place and at == place]
+        return next((each for each in (named, *others) if each != port), "")
+
     def _release(self, port: str) -> None:
         with self._lock:
+            self._places.pop(port, None)
             for unit in [unit for unit, held in self._port_of.items() if held == port]:
                 del self._port_of[unit]
 
@@ -483,6 +545,20 @@ class Logger:
                 f"{error}; {seams[-1].name} has taken the place of a board of {client.unit} "
                 f"({seams[-1].who_text()}): if this is the old board, take it off its table"
             ) from None
+
+
+@dataclass(slots=True)
+class _Line:
+    """The line to a shoe in one session. `comes`: whether an event of it has come, or has to."""
+
+    client: Client
+    watch: FlowWatch
+    comes: bool
+
+    def look(self) -> Flow:
+        """Return how the events come now."""
+        self.watch.damaged(*self.client.damaged)
+        return self.watch.flow
 
 
 def _ends_shoe(record: Record) -> bool:

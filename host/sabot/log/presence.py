@@ -1,4 +1,5 @@
-"""When a log had a session with a shoe, and when it ran and waited for it.
+"""When a log had a session with a shoe, and when it ran and waited for it; and how the events of
+the shoe come (sabot/link/flow.py).
 
 These are the host's own notes, by its own clock: no shoe signs them. A killed log loses `EVERY_S`
 of them at most.
@@ -11,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sabot.errors import SabotError
+from sabot.link.flow import Flow, FlowWatch
 
 EVERY_S = 5.0
 """How often the open spans are stored."""
@@ -55,7 +57,7 @@ class Presence:
     def __init__(
         self,
         ports: Sequence[str],
-        keep: Callable[[Sequence[Span]], None],
+        keep: Callable[[Sequence[Span], Sequence[Flow]], None],
         now_unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._keep = keep
@@ -66,7 +68,20 @@ class Presence:
         self._interrupted: dict[str, _Open] = {}
         """By port: the session that goes on if its shoe is back at once."""
         self._closed: deque[Span] = deque(maxlen=_MOST_KEPT)
-        self._storing = threading.Lock()
+        self._watches: dict[str, FlowWatch] = {}
+        self._storing = threading.Lock()  # of what follows
+        self._kept: dict[str, Flow] = {}
+        """How the events of each unit came when that was stored last."""
+
+    def watch(self, unit: str, stored: int, now_s: Callable[[], float]) -> FlowWatch:
+        """Return what watches the events of a board in all its sessions with this log. `stored` is
+        the number of the newest event of it in the log, `now_s` a steady clock."""
+        with self._lock:
+            watch = self._watches.get(unit)
+            if watch is None:
+                watch = FlowWatch(unit, stored, now_s, self._now_unix_ms)
+                self._watches[unit] = watch
+            return watch
 
     def attached(self, port: str, unit: str) -> None:
         """A session with `unit` has begun."""
@@ -107,9 +122,12 @@ class Presence:
                 closed = list(self._closed)
                 self._closed.clear()
                 lasting = [span for each in self._open.values() if (span := _span(each))]
+                flows = {unit: watch.flow for unit, watch in self._watches.items()}
+            changed = [flow for unit, flow in flows.items() if flow != self._kept.get(unit)]
             try:
-                if closed or lasting:
-                    self._keep([*closed, *lasting])
+                if closed or lasting or changed:
+                    self._keep([*closed, *lasting], changed)
+                self._kept = flows
             except SabotError:  # the threads of the shoes report it
                 with self._lock:
                     self._closed.extendleft(reversed(closed))

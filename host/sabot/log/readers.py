@@ -120,9 +120,15 @@ class Readers:
 
     def attached(self, port: str, url: str, welcome: Introduction) -> None:
         """The log has a session with the shoe at `port`."""
-        shown = LoggedShoe(self._name, port, url, welcome, welcome.unit, "")
         with self._lock:
+            line = self._shoes[port].shown.line
+            shown = LoggedShoe(self._name, port, url, welcome, welcome.unit, "", line)
             self._shoes[port].shown = shown
+
+    def stopped(self, port: str, line: str) -> None:
+        """The events of the shoe at `port` have stopped, which `line` says; empty: they come."""
+        with self._lock:
+            self._shoes[port].shown = replace(self._shoes[port].shown, line=line)
 
     def lost(self, port: str, why: str) -> None:
         """The log has no session with the shoe at `port`. Its questions are answered with that."""

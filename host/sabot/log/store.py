@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from sabot.errors import DatabaseLocked, DatabaseUnusable
+from sabot.link.flow import Flow
 from sabot.link.session import Record
 from sabot.log import boards
 from sabot.log.follow import Follower
@@ -94,8 +95,9 @@ class Store(ABC):
         """Store a game document, which is durable on return. One that is stored already stays."""
 
     @abstractmethod
-    def keep_presence(self, spans: Sequence[Span]) -> None:
-        """Store when logs had sessions with shoes, and waited for them, in one transaction."""
+    def keep_presence(self, spans: Sequence[Span], flows: Sequence[Flow] = ()) -> None:
+        """Store when logs had sessions with shoes, and waited for them, and how the events of
+        shoes come, in place of what was noted before."""
 
     @abstractmethod
     def keep_receipts(self, unit: str, receipts: Sequence[tuple[int, bytes]]) -> None:
@@ -239,6 +241,11 @@ class Store(ABC):
     @abstractmethod
     def presence(self, unit: str) -> list[Span]:
         """When logs had sessions with `unit`, and waited for it; nothing of a log of version 2."""
+
+    @abstractmethod
+    def flows(self) -> dict[str, Flow]:
+        """How the events of each unit came when its log last noted it; nothing of a unit that only
+        older versions logged."""
 
     @abstractmethod
     def receipts(self, unit: str, after: int = 0) -> Iterator[tuple[int, bytes]]:

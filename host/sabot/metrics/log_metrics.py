@@ -3,13 +3,14 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from sabot.errors import SabotError
+from sabot.link.flow import Flow
 from sabot.log.store import Store
 from sabot_firmware import VERSION
 
@@ -57,7 +58,7 @@ class LogMetrics:
                 received = self._store.last_received(unit)
                 if received is not None:
                     self._received_s[unit] = received / 1000
-        noted = self._follower.noted()
+        noted, flows = self._follower.noted(), self._follower.flows()
         now_s = self._now_s()
         numbers = GaugeMetricFamily(
             "sabot_unit_newest_event", "Number of a unit's newest event.", labels=["unit"]
@@ -80,9 +81,15 @@ class LogMetrics:
         for unit, end_s in ends.items():
             attached.add_metric([unit], end_s)
         yield GaugeMetricFamily("sabot_units", "Units in the log.", len(self._newest))
-        count = sum(0 <= now_s - end_s < _ATTACHED_S for end_s in ends.values())
-        yield GaugeMetricFamily("sabot_shoes_attached", "Shoes that a log has now.", count)
+        count = sum(
+            0 <= now_s - end_s < _ATTACHED_S and not (unit in flows and flows[unit].stopped)
+            for unit, end_s in ends.items()
+        )
+        yield GaugeMetricFamily(
+            "sabot_shoes_attached", "Shoes that a log has now, and whose events come.", count
+        )
         yield from (numbers, times, attached)
+        yield from _of_flows(flows.values())
 
     def _of_disk(self) -> Iterator[Metric]:
         """Of a log in a file, and of the disk that has it."""
@@ -97,3 +104,32 @@ class LogMetrics:
             free, total = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
             yield GaugeMetricFamily("sabot_disk_free_bytes", "Room on the log's disk.", free)
             yield GaugeMetricFamily("sabot_disk_bytes", "Size of the log's disk.", total)
+
+
+def _of_flows(flows: Iterable[Flow]) -> Iterator[Metric]:
+    """How the events of shoes come."""
+    newest = GaugeMetricFamily(
+        "sabot_unit_shoe_newest_event",
+        "Number of the newest event that a unit's shoe holds.",
+        labels=["unit"],
+    )
+    held = GaugeMetricFamily(
+        "sabot_unit_held_events", "Events that a shoe holds and the log lacks.", labels=["unit"]
+    )
+    seconds = GaugeMetricFamily(
+        "sabot_unit_held_seconds",
+        "For how long a shoe has held events of which none came; 0 if it holds none.",
+        labels=["unit"],
+    )
+    damaged = CounterMetricFamily(
+        "sabot_unit_damaged_frames",
+        "Damaged frames since the log began, from the shoe and to it.",
+        labels=["unit", "direction"],
+    )
+    for flow in flows:
+        newest.add_metric([flow.unit], flow.newest_on_shoe)
+        held.add_metric([flow.unit], flow.held)
+        seconds.add_metric([flow.unit], flow.held_s)
+        damaged.add_metric([flow.unit, "from_shoe"], flow.damaged_from_shoe)
+        damaged.add_metric([flow.unit, "to_shoe"], flow.damaged_to_shoe)
+    yield from (newest, held, seconds, damaged)

@@ -251,6 +251,13 @@ SILENT = _kind(
     page="surveillance.md#alerts",
     maker=Maker.FLOOR,
 )
+HELD = _kind(
+    "held",
+    "a log has the shoe, and the events that the shoe holds do not arrive",
+    do="have the technician check the line or the device server; what is shown is old until then",
+    page="device-servers.md#how-it-shows",
+    maker=Maker.FLOOR,
+)
 SLOW = _kind(
     "slow",
     "fewer rounds an hour than the lower bound",

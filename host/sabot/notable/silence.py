@@ -1,4 +1,4 @@
-"""Shoes that no log has, although a shoe of cards is in play."""
+"""Shoes of which nothing comes: no log has them, or their events do not arrive."""
 
 from collections.abc import Iterator
 
@@ -17,6 +17,12 @@ _SAY_WHETHER = ("shoe_loaded", "betting_open", "shoe_ended")
 def silent_now(unit: str, shoe: int, round_: int, since_unix_ms: int) -> Alert:
     """Return the alert for a unit that is silent now, in this round of this shoe of cards."""
     return _alert(unit, shoe, round_, since_unix_ms, kinds.SILENT.words)
+
+
+def held_now(unit: str, shoe: int, round_: int, since_unix_ms: int, text: str) -> Alert:
+    """Return the alert for a unit whose shoe holds events that do not arrive, which `text` says.
+    The log's newest event of it is in this round of this shoe of cards."""
+    return alert_of(kinds.HELD, unit, None, shoe, round_, since_unix_ms, text)
 
 
 def silent_before(

@@ -15,6 +15,7 @@ from sabot.link.events import (
     ResolvedEvent,
     UpdatedEvent,
 )
+from sabot.link.flow import Flow
 from sabot.link.wire import WireError, parse_event
 from sabot.log import boards
 from sabot.log.seam import Seam
@@ -69,6 +70,9 @@ class UnitSummary:
     seam: Seam | None = None
     """How this board has taken the place of the one before it; None for a first board."""
 
+    flow: Flow | None = None
+    """How its events came when a log last noted it; None if none has."""
+
     @property
     def faults_per_10000(self) -> float | None:
         """Cards that could not be read, per 10,000 cards; None if there were no cards."""
@@ -77,7 +81,7 @@ class UnitSummary:
 
     def as_json(self, zone: tzinfo) -> dict[str, Any]:
         """The unit as `sabot units --json` prints it; times in `zone`, with its offset."""
-        rate = self.faults_per_10000
+        rate, flow = self.faults_per_10000, self.flow
         return {
             "unit": boards.unit_of(self.unit),
             "firmware": self.firmware,
@@ -97,6 +101,12 @@ class UnitSummary:
             "updates_undone": self.undone,
             "damaged": self.damaged,
             "board_number": boards.board_of(self.unit),
+            "newest_on_shoe": None if flow is None else flow.newest_on_shoe,
+            "newest_stored": None if flow is None else flow.newest_stored,
+            "held": 0 if flow is None else flow.held,
+            "held_since": None if flow is None else iso_of(flow.held_since_unix_ms, zone),
+            "damaged_from_shoe": 0 if flow is None else flow.damaged_from_shoe,
+            "damaged_to_shoe": 0 if flow is None else flow.damaged_to_shoe,
             "seam": None if self.seam is None else self.seam.as_json(),
         }
 
@@ -107,7 +117,7 @@ def unit_of(name: str, store: Store, before: Iterable[Event] = ()) -> UnitSummar
 
     Most events are only counted: to read all records of a long log takes minutes.
     """
-    unit = UnitSummary(name, seam=store.seam_of(name))
+    unit = UnitSummary(name, seam=store.seam_of(name), flow=store.flows().get(name))
     for kept in before:
         _summarise(unit, kept)
     counted = store.counts(name, _COUNTED_KINDS)

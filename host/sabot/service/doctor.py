@@ -8,6 +8,7 @@ from typing import Any
 import sabot_firmware
 from sabot.errors import BadAnswer, CommandRefused, KeysUnusable
 from sabot.link.client import ReadShoe
+from sabot.link.flow import Flow
 from sabot.link.messages import (
     HealthCommand,
     HealthReport,
@@ -68,6 +69,8 @@ class ShoeAnswers:
     """Why the self-test was not done; empty if it was."""
     unix_ms: int
     """This machine's clock when `status` came."""
+    line: str = ""
+    """What is wrong on the line from the shoe, for people; empty if nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ class Expectations:
     """None: any build."""
     unread_per_10000: float | None = None
     """Cards not read in 10,000; None: no log."""
+    flow: Flow | None = None
+    """How its events come, by a log that has it; None if none has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,7 @@ def examine(
         self_test=self_test,
         untested=untested,
         unix_ms=between_ms,
+        line=client.line_text(),
     )
 
 
@@ -160,7 +166,7 @@ def checks_of(answers: ShoeAnswers, expected: Expectations) -> list[Check]:
         *_temperature(answers),
         *_versions(answers, expected),
         _update(answers),
-        _line(answers),
+        _line(answers, expected),
         *_wrong_macs(answers),
     ]
 
@@ -397,14 +403,16 @@ def _update(answers: ShoeAnswers) -> Check:
     return Check("update", _spaced(answers.stage), "idle", to_do)
 
 
-def _line(answers: ShoeAnswers) -> Check:
-    dropped = answers.status.frames_dropped
+def _line(answers: ShoeAnswers, expected: Expectations) -> Check:
+    dropped, text, flow = answers.status.frames_dropped, answers.line, expected.flow
+    if not text and flow is not None and flow.stopped:
+        text = flow.text(answers.unit)
     return _check(
         "line",
-        f"{dropped} frames from the host damaged",
+        "frames to the host damaged" if text else f"{dropped} frames from the host damaged",
         "none",
-        ok=not dropped,
-        to_do="nothing was lost; replace the cable, or keep it away from motors",
+        ok=not dropped and not text,
+        to_do=text or "nothing was lost; replace the cable, or keep it away from motors",
     )
 
 

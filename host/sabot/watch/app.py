@@ -204,9 +204,10 @@ class WallScreen(_Live):
         self._table.focus()
 
 
-_NEEDS = dict(
-    zip(NEEDS, ("stopped", "silent", "open alert", "in service", "in play", "waiting"), strict=True)
-)
+_WORDS = (
+    "stopped", "silent", "with events held", "open alert", "in service", "in play", "waiting",
+)  # fmt: skip
+_NEEDS = dict(zip(NEEDS, _WORDS, strict=True))
 
 
 class TableScreen(_Live):

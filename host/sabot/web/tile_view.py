@@ -42,6 +42,8 @@ class TileView:
     state: str
     since_unix_ms: int | None
     """Since when no log has had its shoe; None if one has it."""
+    line: str
+    """That its events do not arrive; empty while they do."""
     marks: tuple[str, ...]
     """What else is to be known: "cut card drawn", "lid open"."""
     family: str
@@ -82,6 +84,7 @@ def view_of(tile: Tile, now_unix_ms: int) -> TileView:
         need=need,
         state=spaced(table.error).capitalize() if table.error else _STATES[table.phase],
         since_unix_ms=tile.with_log_unix_ms if tile.silent_ms(now_unix_ms) else None,
+        line=tile.line(now_unix_ms),
         marks=tuple(_marks(table)),
         family=table.family or shows,
         shows=shows,

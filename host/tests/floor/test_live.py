@@ -21,6 +21,7 @@ from sabot.floor.live_table import LiveTable
 from sabot.floor.table import STATES
 from sabot.floor.wall import Tile, tile_of
 from sabot.games.baccarat import catalogue
+from sabot.link.flow import Flow
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.follow import RawRecord
@@ -28,6 +29,7 @@ from sabot.log.place import Place
 from sabot.log.presence import ATTACHED, Span
 from sabot.log.rounds import dealt_of
 from sabot.log.store import Store, open_store
+from sabot.silences import LINE
 
 _PATIENCE_S = 10.0
 _NOW = 1_795_000_000_000
@@ -344,6 +346,48 @@ def test_a_shoe_in_play_that_no_log_has_is_silent_once(store: Store) -> None:
     tile = floor.tile("U1")
     assert tile is not None and tile.need(clocks.unix_ms) == "silent"
     assert tile.open_alerts == (raised,)
+
+
+def _held(store: Store, clocks: Clocks, held: int, held_s: int, since_unix_ms: int) -> None:
+    """A log notes that it has the shoe, and how its events come."""
+    span = Span("U1", _NOW - 1000, clocks.unix_ms, ATTACHED)
+    flow = Flow(
+        unit="U1", newest_on_shoe=500 + held, newest_stored=500, held_s=held_s,
+        held_since_unix_ms=since_unix_ms if held else None, damaged_from_shoe=31,
+    )  # fmt: skip
+    store.keep_presence([span], [flow])
+
+
+def test_a_shoe_whose_events_do_not_arrive_raises_an_alert_once_and_its_tile_says_so(
+    store: Store,
+) -> None:
+    clocks = Clocks()
+    store.append("U1", stored(FirmwareLog().load().draw("AC", "2H").records))
+    floor = clocks.floor(store)
+    for held_s in range(60):
+        _held(store, clocks, 200 + held_s, held_s, _NOW)
+        _all(floor)
+        clocks.wait(1)
+    (raised,) = floor.alerts.open
+    assert raised.alert.id == f"U1/held/{_NOW}"
+    assert "U1 holds 2" in raised.alert.detail and LINE.is_told_in(raised.alert.detail)
+    tile = floor.tile("U1")
+    assert tile is not None and tile.need(clocks.unix_ms) == "held"
+    assert tile.flow is not None and 255 <= tile.flow.held <= 259
+    assert tile.line(clocks.unix_ms).endswith(
+        "31 frames were damaged: check the line or the device server"
+    )
+    version = floor.version
+    for _ in range(5):
+        _held(store, clocks, 0, 0, _NOW)
+        clocks.wait(1)
+        _all(floor)
+    (tile,) = floor.changed(version)
+    assert tile.need(clocks.unix_ms) == "alert" and tile.line(clocks.unix_ms) == ""
+    for _ in range(40):  # the log has ended: then it is silent, and no longer the line
+        clocks.wait(1)
+        _all(floor)
+    assert [each.alert.kind for each in floor.alerts.all] == ["silent", "held"]
 
 
 @pytest.mark.parametrize("jump_s", [3600, -3600, 86_400 * 400, -86_400])

@@ -14,6 +14,7 @@ from sabot.errors import (
     BadAnswer,
     CommandRefused,
     KeysUnusable,
+    LineDamaged,
     NoShoe,
     ProtocolMismatch,
     SabotError,
@@ -98,10 +99,24 @@ def silence(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [silence, echo, garbage, EchoWithNoise(), heartbeats_only],
-    ids=["silence", "echo", "garbage", "echo and garbage", "heartbeats only"],
+    ("answer", "what"),
+    [
+        (garbage, "something answers, but its frames are damaged"),
+        (EchoWithNoise(), "something answers, but its frames are damaged"),
+        (heartbeats_only, "a shoe is there, and what this host sends to it does not arrive"),
+        (lambda data: b">>> " if data else b"", "with frames: it says '>>> >>> "),
+    ],
+    ids=["garbage", "echo and garbage", "heartbeats only", "a prompt"],
 )
+def test_what_answers_without_whole_frames_is_no_lack_of_power(
+    answer: Callable[[bytes], bytes], what: str
+) -> None:
+    with Answering(answer) as port:
+        text = refusal(port.path, LineDamaged)
+        assert text.startswith(f"{port.path}: ") and what in text and "power" not in text
+
+
+@pytest.mark.parametrize("answer", [silence, echo])
 def test_a_port_without_a_shoe_is_an_error_in_time(answer: Callable[[bytes], bytes]) -> None:
     with Answering(answer) as port:
         text = refusal(port.path, NoShoe)

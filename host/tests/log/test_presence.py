@@ -10,6 +10,7 @@ import pytest
 from host.tests.log.test_logger import logging, wait_until
 from host.tests.log.test_soundness import sql
 from host.tests.support.naive_shoe import NaiveShoe, answering_shoe, naive_event, recorded
+from sabot.link.flow import Flow
 from sabot.log import logger
 from sabot.log.presence import Presence, Span
 from sabot.log.store import DatabaseLocked, open_store
@@ -31,7 +32,7 @@ class Notes:
     def _now(self) -> int:
         return START_MS + round(1000 * self.second)
 
-    def _keep(self, spans: Sequence[Span]) -> None:
+    def _keep(self, spans: Sequence[Span], flows: Sequence[Flow]) -> None:
         if self.locked:
             raise LOCKED
         for each in spans:
@@ -154,7 +155,7 @@ def test_notes_are_kept_while_the_database_is_locked(log: Notes) -> None:
 def test_no_shoe_waits_for_the_database() -> None:
     storing, release = threading.Event(), threading.Event()
 
-    def keep(spans: Sequence[Span]) -> None:
+    def keep(spans: Sequence[Span], flows: Sequence[Flow]) -> None:
         storing.set()
         assert release.wait(30)
 

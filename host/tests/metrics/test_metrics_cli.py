@@ -24,7 +24,8 @@ __all__ = ["centre", "folder"]  # fixtures
 _OF_A_LOG = {
     "sabot_info", "sabot_log_readable", "sabot_units", "sabot_shoes_attached",
     "sabot_unit_newest_event", "sabot_unit_event_timestamp_seconds",
-    "sabot_unit_attached_timestamp_seconds",
+    "sabot_unit_attached_timestamp_seconds", "sabot_unit_shoe_newest_event",
+    "sabot_unit_held_events", "sabot_unit_held_seconds", "sabot_unit_damaged_frames",
 }  # fmt: skip
 _OF_A_FILE = {"sabot_database_bytes", "sabot_disk_free_bytes", "sabot_disk_bytes"}
 _OF_RECEIPTS = {

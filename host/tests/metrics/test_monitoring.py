@@ -24,6 +24,7 @@ from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.centre import alarms
 from sabot.feeds.delivery import State
 from sabot.floor.live import Floor
+from sabot.link.flow import Flow
 from sabot.listening import Address
 from sabot.log.presence import ATTACHED, Span
 from sabot.metrics.commit_metrics import CommitMetrics
@@ -50,7 +51,8 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         store = ends.enter_context(new_log(tmp_path_factory.mktemp("scrape") / "log"))
         log = FirmwareLog().load().draw("AC", "2C", "next", "9C")
         store.append("SHOE-7", stored(log.records))
-        store.keep_presence([Span("SHOE-7", 1, 2, ATTACHED)])
+        flow = Flow(unit="SHOE-7", newest_on_shoe=9, newest_stored=4)
+        store.keep_presence([Span("SHOE-7", 1, 2, ATTACHED)], [flow])
         floor = Floor(store)
         while floor.look() or not floor.tiles():
             pass
@@ -183,11 +185,17 @@ def test_a_unit_is_a_label_only_where_it_is_needed(scraped: dict[str, set[str]])
         "sabot_unit_newest_event",
         "sabot_unit_event_timestamp_seconds",
         "sabot_unit_attached_timestamp_seconds",
+        "sabot_unit_shoe_newest_event",
+        "sabot_unit_held_events",
+        "sabot_unit_held_seconds",
+        "sabot_unit_damaged_frames_total",
         "sabot_forward_backlog_events",
         "sabot_receipt_event",
         "sabot_receipt_timestamp_seconds",
     }
-    assert set().union(*scraped.values()) == {"unit", "kind", "state", "feed", "version", "le"}
+    assert set().union(*scraped.values()) == {
+        "unit", "kind", "state", "feed", "version", "le", "direction",
+    }  # fmt: skip
 
 
 def test_each_rule_says_what_and_how_urgent_and_is_on_the_page() -> None:

@@ -6,6 +6,7 @@ import os
 import random
 import select
 import socket
+import termios
 import threading
 import time
 import tty
@@ -254,6 +255,7 @@ class Answering:
         """Remove the port."""
         if not self._stop.is_set():
             self._stop.set()
+            termios.tcflush(self._theirs, termios.TCIFLUSH)  # it may wait for room
             self._thread.join(5)
             os.close(self._ours)
             os.close(self._theirs)

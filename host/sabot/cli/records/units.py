@@ -7,6 +7,7 @@ from rich.table import Table
 from sabot.audit.context import kept_of_removed
 from sabot.cli.chosen import Format, UnitsInLog, takes_options
 from sabot.cli.view import Output, console, print_objects, problems
+from sabot.log import boards
 from sabot.log.store import open_store
 from sabot.reports.units import UnitSummary, unit_of
 from sabot.table_time import text_of
@@ -19,6 +20,8 @@ _BUILD_DIGITS = 8
 def units(chosen: UnitsInLog, printed: Format) -> None:
     """List every unit in a log: its firmware, when it was last seen, how long it has run, how many
     cards it read and could not read, when it was calibrated, and its updates.
+
+    A unit whose shoe holds events that do not arrive has a line below.
 
     A unit whose board was replaced has a line for each board; who replaced it, when and with which
     key comes below.
@@ -39,6 +42,9 @@ def units(chosen: UnitsInLog, printed: Format) -> None:
         for each in found:
             if each.seam is not None:
                 console.print(plain(f"{each.seam.unit}: {each.seam.text()}"), soft_wrap=True)
+        for each in found:
+            if each.flow is not None and each.flow.stopped:
+                console.print(plain(each.flow.text(boards.unit_of(each.unit))), soft_wrap=True)
     else:
         console.print(f"{db}: no units", soft_wrap=True)
     damaged = sum(each.damaged for each in found)

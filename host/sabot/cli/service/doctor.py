@@ -66,7 +66,8 @@ def _expected(
         with open_store(db) as store:
             newest = (boards.chosen(answers.unit, store.units()) or [answers.unit])[-1]
             rate = unit_of(newest, store).faults_per_10000
-        expected = doctors.Expectations(expected.version, expected.build, rate)
+            flow = store.flows().get(newest)
+        expected = doctors.Expectations(expected.version, expected.build, rate, flow)
     return expected
 
 

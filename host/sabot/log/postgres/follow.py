@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sabot.errors import SabotError
+from sabot.link.flow import Flow
 from sabot.log.follow import Follower
 from sabot.log.found import LARGEST, RawRecord
 from sabot.log.place import Address
@@ -91,3 +92,7 @@ class PostgresFollower(Follower):
         with self._sessions.session() as session:
             rows = PostgresConnection(session).execute(_NOTED)
             return {unit: (end, mark) for unit, end, mark in rows}
+
+    def flows(self) -> dict[str, Flow]:
+        with self._sessions.session() as session:
+            return queries.flows(PostgresConnection(session))

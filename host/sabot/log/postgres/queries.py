@@ -9,12 +9,16 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import Any
 
+from sabot.link.flow import Flow
 from sabot.log import boards
 from sabot.log.found import (
+    AFTER_FLOWS,
+    FLOW,
     LARGEST,
     Filter,
     RawRecord,
     Row,
+    flows_of,
     has_kind,
     kind_now,
     kinds_in_columns,
@@ -53,6 +57,12 @@ def fact(connection: PostgresConnection, name: str) -> str | None:
     """A value of the table `about`."""
     found = connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
     return None if found is None else str(found[0])
+
+
+def flows(connection: PostgresConnection) -> dict[str, Flow]:
+    """As `Store.flows`."""
+    query = "SELECT name, value FROM about WHERE name >= ? AND name < ?"
+    return flows_of(connection.execute(query, (FLOW, AFTER_FLOWS)).fetchall())
 
 
 def days_of(connection: PostgresConnection, unit_id: int, wanted: Filter) -> Days | None:

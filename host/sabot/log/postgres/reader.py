@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from sabot.link.flow import Flow
 from sabot.log import boards
 from sabot.log.found import Filter, RawRecord, Row
 from sabot.log.place import Address
@@ -159,6 +160,10 @@ class PostgresReader(Store):
         with self.reading() as connection:
             rows = {row[0]: SeamRow(*row) for row in connection.execute(query, (MOST_BYTES,))}
         return [rows[name] for name in boards.in_order(rows)]
+
+    def flows(self) -> dict[str, Flow]:
+        with self.reading() as connection:
+            return queries.flows(connection)
 
     def fact(self, name: str) -> str | None:
         with self.reading() as connection:

@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 
 from sabot.errors import DatabaseUnusable, NoDatabaseServer
+from sabot.link.flow import Flow
 from sabot.link.session import Record
 from sabot.log.found import LARGEST, Row
 from sabot.log.place import Address
@@ -106,7 +107,7 @@ class PostgresStore(PostgresReader):
     def keep_game(self, document: bytes) -> None:
         self._call("SELECT keep_game(?)", (document,))
 
-    def keep_presence(self, spans: Sequence[Span]) -> None:
+    def keep_presence(self, spans: Sequence[Span], flows: Sequence[Flow] = ()) -> None:
         self._call(
             "SELECT keep_presence(?, ?, ?, ?)",
             (
@@ -116,6 +117,11 @@ class PostgresStore(PostgresReader):
                 bigints([each.end_unix_ms for each in spans]),
             ),
         )
+        if flows:
+            units = texts([each.unit for each in flows])
+            self._call(
+                "SELECT keep_flows(?, ?)", (units, texts([each.as_fact() for each in flows]))
+            )
 
     def keep_receipts(self, unit: str, receipts: Sequence[tuple[int, bytes]]) -> None:
         with self._sessions.writing() as connection:

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sabot.errors import DatabaseUnusable
+from sabot.link.flow import Flow
 from sabot.log.follow import Follower
 from sabot.log.found import LARGEST, RawRecord
 from sabot.log.presence import ATTACHED
@@ -108,6 +109,10 @@ class SqliteFollower(Follower):
             if not connection.has_table("presence"):
                 return {}
             return {unit: (end, mark) for unit, end, mark in connection.execute(_NOTED)}
+
+    def flows(self) -> dict[str, Flow]:
+        with self._reading() as connection:
+            return queries.flows(connection)
 
     def _versions(self, connection: LogConnection) -> tuple[int, int]:
         (data,) = connection.execute("PRAGMA data_version").fetchone()

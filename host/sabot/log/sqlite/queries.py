@@ -1,12 +1,13 @@
 """What other parts of a log ask of its tables, in one place each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
 from sabot.errors import WHEN_DAMAGED, DatabaseUnusable
+from sabot.link.flow import Flow
 from sabot.log import boards
-from sabot.log.found import LARGEST, kinds_in_columns
+from sabot.log.found import AFTER_FLOWS, FLOW, LARGEST, flows_of, kinds_in_columns
 from sabot.log.sqlite.derived import underived
 from sabot.log.sqlite.log_file import LogConnection
 from sabot.text import counted
@@ -25,6 +26,18 @@ def fact(connection: LogConnection, name: str) -> str | None:
     """A value of the table `about`."""
     found = connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
     return None if found is None else found[0]
+
+
+def flows(connection: LogConnection) -> dict[str, Flow]:
+    """As `Store.flows`."""
+    query = "SELECT name, value FROM about WHERE name >= ? AND name < ?"
+    return flows_of(connection.execute(query, (FLOW, AFTER_FLOWS)))
+
+
+def keep_flows(connection: LogConnection, flows: Iterable[Flow]) -> None:
+    """Store how the events of units come."""
+    rows = [(f"{FLOW}{flow.unit}", flow.as_fact()) for flow in flows]
+    connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", rows)
 
 
 def units(path: Path, connection: LogConnection) -> dict[str, int]:

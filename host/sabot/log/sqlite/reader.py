@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sabot.errors import DatabaseUnusable
+from sabot.link.flow import Flow
 from sabot.log.found import Filter, RawRecord, Row
 from sabot.log.presence import Span
 from sabot.log.sqlite import (
@@ -195,6 +196,10 @@ class SqliteReader(Store):
         with self.reading() as connection:
             connection.set_progress_handler(stopped, _STOPPED_EVERY)
             return list(soundness.faults(connection))
+
+    def flows(self) -> dict[str, Flow]:
+        with self.reading() as connection:
+            return queries.flows(connection)
 
     def fact(self, name: str) -> str | None:
         with self.reading() as connection:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sabot.errors import DatabaseUnusable, HistoryDiffers, LogConverted, SabotError
+from sabot.link.flow import Flow
 from sabot.link.session import Record
 from sabot.log.found import LARGEST
 from sabot.log.presence import Span
@@ -154,11 +155,12 @@ class SqliteStore(SqliteReader):
         with self.writer as connection:
             connection.execute("INSERT OR IGNORE INTO games VALUES (?, ?)", row)
 
-    def keep_presence(self, spans: Sequence[Span]) -> None:
+    def keep_presence(self, spans: Sequence[Span], flows: Sequence[Flow] = ()) -> None:
         if self.writer.written_by_others():
             self._check_contents()
         with self.writer as connection:
             presence_table.write(connection, spans)
+            queries.keep_flows(connection, flows)
 
     def keep_receipts(self, unit: str, receipts: Sequence[tuple[int, bytes]]) -> None:
         with self.writer as connection:

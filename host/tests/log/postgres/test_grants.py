@@ -42,7 +42,7 @@ _WRITING = {
 }  # fmt: skip
 _MAY_CALL = {
     "reader": {"now_unix_ms"},
-    "logger": {*_WRITING, "remove_seam"},
+    "logger": {*_WRITING, "remove_seam", "keep_flows"},
     "notary": {"now_unix_ms", "alarm", "check_digest", "say_alarm"},
     "clerk": {"now_unix_ms"},
     "site_1": _WRITING,

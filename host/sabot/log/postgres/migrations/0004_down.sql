@@ -3,6 +3,7 @@ CREATE SCHEMA sabot_version_4;
 CREATE TABLE sabot_version_4.seams AS SELECT * FROM sabot.seams;
 DROP TRIGGER check_seams ON sabot.units;
 DROP FUNCTION
+    sabot.keep_flows(text[], text[]),
     sabot.say_seam(text[], bigint[], bytea[], bytea),
     sabot.remove_seam(text),
     sabot.keep_seam(text, bigint, bytea),

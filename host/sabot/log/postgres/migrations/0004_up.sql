@@ -142,6 +142,24 @@ BEGIN
 END
 $$;
 
+-- How the events of these units come, in place of what was noted before.
+CREATE FUNCTION sabot.keep_flows(units text[], flows text[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    unit text;
+BEGIN
+    FOREACH unit IN ARRAY units LOOP
+        PERFORM sabot.check_may_write(unit);
+    END LOOP;
+    INSERT INTO sabot.about AS a
+    SELECT 'flow ' || u, left(f, 1000) FROM unnest(units, flows) AS given (u, f)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+END
+$$;
+REVOKE ALL ON FUNCTION sabot.keep_flows(text[], text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sabot.keep_flows(text[], text[]) TO sabot_logger;
+
 REVOKE ALL ON FUNCTION
     sabot.board(text, integer), sabot.check_seams(), sabot.keep_seam(text, bigint, bytea),
     sabot.remove_seam(text), sabot.say_seam(text[], bigint[], bytea[], bytea)
