@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
 .PHONY: demo test check lint typecheck generated bench acceptance-emulator accuracy powercut updatecuts setupcuts \
-	kills losses versions fleet adversary clean
+	kills losses versions fleet silences adversary clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
@@ -100,6 +100,12 @@ versions: $(READY)
 SHOES ?= 50
 fleet: $(READY)
 	$(BIN)/python -m sabot_hil.sweeps.fleet --shoes $(SHOES)
+
+# Each part of a house is stopped in each way, and people must be told: a quarter of an hour. ONLY=... tries
+# those that have this.
+ONLY ?=
+silences: $(READY)
+	$(BIN)/python -m sabot_hil.sweeps.silences --only "$(ONLY)"
 
 # Attacks made from a seed, CASES of each kind, of which `make test` runs a sample: over an hour on two
 # cores; with CASES=500 about eight minutes.

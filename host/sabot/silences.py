@@ -20,7 +20,7 @@ class Where(Enum):
     OUTPUT = "the command's own output"
     SCREEN = "wall and table page"
     ALERT = "alert at the screens"
-    METRIC = "metric, and its rule"
+    METRIC = "rule of Prometheus"
     DOCTOR = "`sabot doctor`"
     VERIFY = "`sabot verify`"
     STATUS = "`sabot database status`"
@@ -36,6 +36,10 @@ class Silence:
     """What moves while it works: "the newest event that is stored"."""
     after_s: float
     """How long after it has stopped a person has been told, in seconds."""
+    alarm: str = ""
+    """The rule of docs/monitoring/rules.yml that fires; needed if `where` has METRIC."""
+    alarm_after_s: float | None = None
+    """How long after it has stopped the rule fires; None if that is no later."""
     words: str
     """What is said, with names in braces for what differs: "{unit} holds {held} events"."""
     where: tuple[Where, ...]
@@ -46,13 +50,24 @@ class Silence:
     def __post_init__(self) -> None:
         if not (self.words and self.where and self.ways):
             raise ValueError(f"host/sabot/silences.py: {self.part!r} lacks words, places or ways")
+        if bool(self.alarm) != (Where.METRIC in self.where):
+            raise ValueError(f"host/sabot/silences.py: {self.part!r}: a metric and its rule")
+
+    def after_s_in(self, where: Where) -> float:
+        """Return how long after it has stopped it has been told there, in seconds."""
+        if where is Where.METRIC and self.alarm_after_s is not None:
+            return self.alarm_after_s
+        return self.after_s
 
     def say(self, **figures: object) -> str:
         """Return the words with these figures."""
         return self.words.format_map(figures)
 
-    def is_told_in(self, text: str) -> bool:
-        """Whether `text` has the words, with any figures, however its lines are broken."""
+    def is_told_in(self, text: str, where: Where | None = None) -> bool:
+        """Whether `text` has the words, with any figures, however its lines are broken. The text of
+        METRIC has the names of the rules that fire."""
+        if where is Where.METRIC:
+            return self.alarm in text.split()
         parts = re.split(r"\{\w+\}", " ".join(self.words.split()))
         return bool(re.search(".+?".join(map(re.escape, parts)), " ".join(text.split())))
 
@@ -75,11 +90,41 @@ LINE = _silence(
     after_s=30.0,
     words="{unit} holds {held} events that do not arrive",
     where=(Where.OUTPUT, Where.SCREEN, Where.ALERT, Where.METRIC, Where.DOCTOR),
+    alarm="SabotEventsHeld",
+    alarm_after_s=90.0,
     ways={
         "damaged": "a device server drops one byte value on the way to the host",
         "half": "a second client of the device server takes half of the bytes",
         "one way": "nothing that the host sends arrives any more, while heartbeats come",
     },
+)
+
+SHOE = _silence(
+    "shoe",
+    part="a shoe in the middle of a shoe of cards",
+    figure="the heartbeats that its log hears",
+    after_s=60.0,
+    words="a shoe of cards is in play, and no log has the shoe",
+    where=(Where.SCREEN, Where.ALERT, Where.METRIC),
+    alarm="SabotShoeSilent",
+    alarm_after_s=120.0,
+    ways={
+        "unplugged": "its cable is pulled",
+        "hangs": "its program hangs, with its port open",
+        "without power": "it has no power",
+    },
+)
+
+LOG = _silence(
+    "log",
+    part="the log of a shoe in the middle of a shoe of cards",
+    figure="when it last noted that it has the shoe",
+    after_s=60.0,
+    words=SHOE.words,
+    where=(Where.SCREEN, Where.ALERT, Where.METRIC),
+    alarm="SabotShoeSilent",
+    alarm_after_s=120.0,
+    ways={"killed": "its program is killed", "hangs": "its program hangs"},
 )
 
 SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)
@@ -89,8 +134,13 @@ SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)
 def as_table() -> list[str]:
     """Return the rows of the table in docs/monitoring.md."""
     return [
-        f"| {each.part}: {'; '.join(each.ways.values())} | {each.figure} | {each.after_s:g} s "
+        f"| {each.part}: {'; '.join(each.ways.values())} | {each.figure} | {each.after_s:g} s"
+        f"{f', alarm {each.alarm_after_s:g} s' if each.alarm_after_s else ''} "
         f"| {re.sub(r'[{](.+?)[}]', lambda gap: gap[1].upper(), each.words)} "
-        f"| {', '.join(where.value for where in each.where)} |"
+        f"| {', '.join(_place(each, where) for where in each.where)} |"
         for each in SILENCES.values()
     ]
+
+
+def _place(row: Silence, where: Where) -> str:
+    return f"{where.value} `{row.alarm}`" if where is Where.METRIC else where.value

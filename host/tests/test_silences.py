@@ -35,6 +35,23 @@ def test_a_row_without_words_place_or_way_cannot_be_made(missing: dict[str, obje
         Silence(**whole | missing)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("alarm", "where"), [("SabotDown", Where.SCREEN), ("", Where.METRIC)], ids=["metric", "rule"]
+)
+def test_a_rule_is_named_where_a_metric_is_and_nowhere_else(alarm: str, where: Where) -> None:
+    with pytest.raises(ValueError, match="a metric and its rule"):
+        Silence(
+            part="a page", figure="the newest picture", after_s=15.0, words="nothing heard",
+            where=(where,), ways={"hangs": "its server hangs"}, alarm=alarm,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("row", [each for each in SILENCES.values() if each.alarm])
+def test_the_rule_of_a_row_is_among_those_of_the_page(row: Silence) -> None:
+    rules = _PAGE.parent.joinpath("monitoring", "rules.yml").read_text(encoding="utf-8")
+    assert f"- alert: {row.alarm}\n" in rules
+
+
 def test_a_part_has_one_row() -> None:
     with pytest.raises(ValueError, match="twice"):
         silences._silence("line")

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
+from sabot import silences
+
 
 class Severity(Enum):
     """How much is asked of people."""
@@ -244,7 +246,7 @@ REPLACED = _kind(
 
 SILENT = _kind(
     "silent",
-    "a shoe of cards is in play, and no log has the shoe",
+    silences.SHOE.words,
     do="look at the table, its cable and its power, and whether its log runs",
     page="surveillance.md#alerts",
     maker=Maker.FLOOR,

@@ -312,6 +312,15 @@ class SimulatedShoe:
             process.wait(_STOP_TIMEOUT_S)
         self.bench.disconnect()
 
+    def hang(self) -> None:
+        """Stop the firmware with its power on and its port open, as a program that hangs.
+
+        `power_off` ends it.
+        """
+        with self._process_lock:
+            if self._process is not None:
+                self._process.send_signal(signal.SIGSTOP)
+
     def running(self) -> bool:
         """Whether the firmware runs."""
         return self._process is not None and self._process.poll() is None

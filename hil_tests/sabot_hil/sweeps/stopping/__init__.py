@@ -1,0 +1,1 @@
+"""Stops a part of a house, and looks where people would be told: what `make silences` runs."""
