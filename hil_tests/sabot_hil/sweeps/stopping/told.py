@@ -7,8 +7,9 @@ from enum import Enum
 from sabot.silences import Silence, Where
 
 _POLL_S = 0.5
-LENIENCE_S = 10.0
-"""What a busy machine, and looking in several places in turn, may take on top of a row's time."""
+LENIENCE_S = 20.0
+"""On top of the time of a row: the log notes every five seconds, a screen looks every few, and the
+machine is busy."""
 
 
 @dataclass(frozen=True, slots=True)
