@@ -87,7 +87,7 @@ LINE = _silence(
     "line",
     part="the line of a shoe",
     figure="the newest event that is stored, against the newest that the shoe holds",
-    after_s=30.0,
+    after_s=45.0,
     words="{unit} holds {held} events that do not arrive",
     where=(Where.OUTPUT, Where.SCREEN, Where.ALERT, Where.METRIC, Where.DOCTOR),
     alarm="SabotEventsHeld",
@@ -95,7 +95,6 @@ LINE = _silence(
     ways={
         "damaged": "a device server drops one byte value on the way to the host",
         "half": "a second client of the device server takes half of the bytes",
-        "one way": "nothing that the host sends arrives any more, while heartbeats come",
     },
 )
 
@@ -112,6 +111,7 @@ SHOE = _silence(
         "unplugged": "its cable is pulled",
         "hangs": "its program hangs, with its port open",
         "without power": "it has no power",
+        "deaf": "nothing that its host sends arrives",
     },
 )
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 _CHUNK = 4096
 _POLL_S = 0.05
+_PIECE = 24  # bytes that each client gets in turn
 _HOST = "127.0.0.1"
 
 Change = Callable[[bytes], bytes]
@@ -19,13 +20,18 @@ def without(value: int) -> Change:
     return lambda data: data.replace(bytes([value]), b"")
 
 
+def half(data: bytes) -> bytes:
+    """What is left where a second client takes its part of the bytes."""
+    return b"".join(data[at : at + _PIECE] for at in range(0, len(data), 2 * _PIECE))
+
+
 def nothing(data: bytes) -> bytes:
     """What a line does on which nothing arrives."""
     return b""
 
 
 class DeviceServer:
-    """Carries bytes between the port of a shoe and TCP clients; each byte goes to one of them."""
+    """Carries bytes between the port of a shoe and a TCP client."""
 
     def __init__(self, shoe_port: str) -> None:
         self.to_host: Change = bytes
@@ -39,13 +45,6 @@ class DeviceServer:
         self._closed = False
         self._thread = threading.Thread(target=self._carry, daemon=True)
         self._thread.start()
-
-    def connect(self) -> socket.socket:
-        """Return another client, which takes its part of the bytes."""
-        host, port = self._listener.getsockname()
-        client = socket.create_connection((host, port))
-        threading.Thread(target=_drain, args=(client,), daemon=True).start()
-        return client
 
     def close(self) -> None:
         """End all connections."""
@@ -62,7 +61,6 @@ class DeviceServer:
         self.close()
 
     def _carry(self) -> None:
-        turn = 0
         while not self._closed:
             ends: list[int | socket.socket] = [self._shoe, self._listener, *self._clients]
             ready, _, _ = select.select(ends, [], [], _POLL_S)
@@ -74,9 +72,8 @@ class DeviceServer:
                 else:
                     data = self.to_host(os.read(self._shoe, _CHUNK))
                     if self._clients and data:
-                        turn += 1
                         with suppress(OSError):
-                            self._clients[turn % len(self._clients)].sendall(data)
+                            self._clients[-1].sendall(data)
 
     def _from_host(self, client: socket.socket) -> None:
         try:
@@ -89,9 +86,3 @@ class DeviceServer:
         elif data := self.to_shoe(data):
             with suppress(BlockingIOError):  # a full line drops what it cannot take
                 os.write(self._shoe, data)
-
-
-def _drain(client: socket.socket) -> None:
-    with suppress(OSError):
-        while client.recv(_CHUNK):
-            pass

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sabot.silences import Where
-from sabot_hil.sweeps.stopping.device_server import DeviceServer, nothing, without
+from sabot_hil.sweeps.stopping.device_server import DeviceServer, half, without
 from sabot_hil.sweeps.stopping.house import LOG, UNIT, House, run_sabot
 from sabot_hil.sweeps.stopping.scenes import scene
 from sabot_hil.sweeps.stopping.told import Scene
@@ -13,7 +13,7 @@ from sabot_hil.sweeps.stopping.told import Scene
 _XON = 0x11
 
 
-@scene("line", "damaged", "half", "one way")
+@scene("line", "damaged", "half")
 @contextmanager
 def _line(folder: Path, way: str) -> Iterator[Scene]:
     with House(folder) as house:
@@ -24,14 +24,11 @@ def _line(folder: Path, way: str) -> Iterator[Scene]:
         def damage() -> None:
             server.to_host = without(_XON)
 
-        def mute() -> None:
-            server.to_shoe = nothing
-
         def share() -> None:
-            house.enter(server.connect())
+            server.to_host = half
 
         yield Scene(
-            {"damaged": damage, "half": share, "one way": mute}[way],
+            {"damaged": damage, "half": share}[way],
             {
                 Where.OUTPUT: log.text,
                 Where.SCREEN: lambda: screens.text(f"/tables/{UNIT}"),

@@ -1,11 +1,12 @@
 """Scenes of a shoe and of its log."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from sabot.silences import Where
 from sabot_hil.kit.cable import Cable
+from sabot_hil.sweeps.stopping.device_server import DeviceServer, nothing
 from sabot_hil.sweeps.stopping.house import UNIT, House
 from sabot_hil.sweeps.stopping.scenes import scene
 from sabot_hil.sweeps.stopping.told import Scene
@@ -18,17 +19,21 @@ def _shoe(folder: Path, way: str) -> Iterator[Scene]:
         shoe = house.deal()
         cable = house.enter(Cable(shoe.port, folder))
         house.log(cable.port)
-        screens, alarms = house.screens(), house.prometheus()
-
         stops = {"unplugged": cable.pull, "hangs": shoe.hang, "without power": shoe.power_off}
-        yield Scene(
-            stops[way],
-            {
-                Where.SCREEN: lambda: screens.text(f"/tables/{UNIT}"),
-                Where.ALERT: lambda: screens.text("/alerts"),
-                Where.METRIC: alarms.alerts,
-            },
-        )
+        yield Scene(stops[way], _seen(house))
+
+
+@scene("shoe", "deaf")
+@contextmanager
+def _deaf(folder: Path, way: str) -> Iterator[Scene]:
+    with House(folder) as house:
+        server = house.enter(DeviceServer(house.deal().port))
+        house.log(server.url)
+
+        def stop() -> None:
+            server.to_shoe = nothing
+
+        yield Scene(stop, _seen(house))
 
 
 @scene("log", "killed", "hangs")
@@ -36,12 +41,13 @@ def _shoe(folder: Path, way: str) -> Iterator[Scene]:
 def _log(folder: Path, way: str) -> Iterator[Scene]:
     with House(folder) as house:
         log = house.log(house.deal().port)
-        screens, alarms = house.screens(), house.prometheus()
-        yield Scene(
-            {"killed": log.kill, "hangs": log.pause}[way],
-            {
-                Where.SCREEN: lambda: screens.text(f"/tables/{UNIT}"),
-                Where.ALERT: lambda: screens.text("/alerts"),
-                Where.METRIC: alarms.alerts,
-            },
-        )
+        yield Scene({"killed": log.kill, "hangs": log.pause}[way], _seen(house))
+
+
+def _seen(house: House) -> Mapping[Where, Callable[[], str]]:
+    screens, alarms = house.screens(), house.prometheus()
+    return {
+        Where.SCREEN: lambda: screens.text(f"/tables/{UNIT}"),
+        Where.ALERT: lambda: screens.text("/alerts"),
+        Where.METRIC: alarms.alerts,
+    }
