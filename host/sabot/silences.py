@@ -87,7 +87,7 @@ LINE = _silence(
     "line",
     part="the line of a shoe",
     figure="the newest event that is stored, against the newest that the shoe holds",
-    after_s=45.0,
+    after_s=30.0,
     words="{unit} holds {held} events that do not arrive",
     where=(Where.OUTPUT, Where.SCREEN, Where.ALERT, Where.METRIC, Where.DOCTOR),
     alarm="SabotEventsHeld",

@@ -1,6 +1,7 @@
 """A device server: a serial port of a shoe on TCP, set wrongly or shared, as houses have them."""
 
 import os
+import random
 import select
 import socket
 import threading
@@ -9,7 +10,7 @@ from contextlib import suppress
 
 _CHUNK = 4096
 _POLL_S = 0.05
-_PIECE = 24  # bytes that each client gets in turn
+_MOST_PIECE = 64  # bytes that a client gets before the other
 _HOST = "127.0.0.1"
 
 Change = Callable[[bytes], bytes]
@@ -22,7 +23,12 @@ def without(value: int) -> Change:
 
 def half(data: bytes) -> bytes:
     """What is left where a second client takes its part of the bytes."""
-    return b"".join(data[at : at + _PIECE] for at in range(0, len(data), 2 * _PIECE))
+    kept, at = bytearray(), 0
+    while at < len(data):
+        ours, theirs = random.randint(1, _MOST_PIECE), random.randint(1, _MOST_PIECE)
+        kept += data[at : at + ours]
+        at += ours + theirs
+    return bytes(kept)
 
 
 def nothing(data: bytes) -> bytes:
