@@ -24,6 +24,7 @@ class Where(Enum):
     DOCTOR = "`sabot doctor`"
     VERIFY = "`sabot verify`"
     STATUS = "`sabot database status`"
+    OUTSIDE = "a service outside that misses it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +126,50 @@ LOG = _silence(
     alarm="SabotShoeSilent",
     alarm_after_s=120.0,
     ways={"killed": "its program is killed", "hangs": "its program hangs"},
+)
+
+FEED = _silence(
+    "feed",
+    part="the receiver of a feed",
+    figure="the newest message that it has acknowledged",
+    after_s=60.0,
+    words="{message} is not delivered: {why}; trying again",
+    where=(Where.OUTPUT, Where.METRIC),
+    alarm="SabotFeedStuck",
+    alarm_after_s=690.0,
+    ways={
+        "gone": "nothing listens at its address",
+        "hangs": "it takes connections and never answers",
+        "refuses": "it answers every message with 500",
+    },
+)
+
+PROGRAM = _silence(
+    "program",
+    part="a program of Sabot that has metrics",
+    figure="the metrics that it answers with",
+    after_s=150.0,
+    words="{job} at {instance} does not answer",
+    where=(Where.METRIC,),
+    alarm="SabotDown",
+    ways={
+        "log killed": "`sabot log` is killed",
+        "log hangs": "`sabot log` hangs",
+        "serve killed": "`sabot serve` is killed",
+        "serve hangs": "`sabot serve` hangs",
+        "feed killed": "`sabot feed` is killed",
+        "feed hangs": "`sabot feed` hangs",
+    },
+)
+
+MONITORING = _silence(
+    "monitoring",
+    part="the monitoring itself",
+    figure="the alert `SabotWatching`, which always fires",
+    after_s=60.0,
+    words="SabotWatching no longer comes",
+    where=(Where.OUTSIDE,),
+    ways={"killed": "Prometheus is killed", "hangs": "Prometheus hangs"},
 )
 
 SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)

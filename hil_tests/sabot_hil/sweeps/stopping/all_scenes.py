@@ -1,6 +1,7 @@
 """Every scene: importing the modules enters theirs."""
 
 from sabot_hil.sweeps.stopping import of_line as of_line
+from sabot_hil.sweeps.stopping import of_programs as of_programs
 from sabot_hil.sweeps.stopping import of_shoe as of_shoe
 from sabot_hil.sweeps.stopping.scenes import _scenes as SCENES
 

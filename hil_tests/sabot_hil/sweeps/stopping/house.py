@@ -138,9 +138,10 @@ class House:
         self._metrics[f"sabot-{words[0]}"] = at
         return program
 
-    def prometheus(self) -> Prometheus:
-        """Have Prometheus look at all that was started by `measured`."""
-        return self.enter(prometheus(self.folder, self._metrics))
+    def prometheus(self, alarms_to: int | None = None) -> Prometheus:
+        """Have Prometheus look at all that was started by `measured`, and send its alerts to the
+        port `alarms_to`."""
+        return self.enter(prometheus(self.folder, self._metrics, alarms_to))
 
     def log(self, port: str) -> Program:
         """Log the shoe at `port`, and wait until it has stored rounds."""

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -28,7 +29,8 @@ def free_port() -> int:
 class Prometheus:
     """Scrapes the metrics of some commands."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, process: "subprocess.Popen[bytes]") -> None:
+        self.process = process
         self._client = httpx2.Client(base_url=url, timeout=_TIMEOUT_S)
 
     def alerts(self) -> str:
@@ -42,12 +44,15 @@ class Prometheus:
             found = self._client.get("/api/v1/targets").json()["data"]["activeTargets"]
         except (httpx2.HTTPError, ValueError):
             return ""
-        return "ready" if found and all(each["health"] == "up" for each in found) else ""
+        return "ready" if all(each["health"] == "up" for each in found) else ""
 
 
 @contextmanager
-def prometheus(folder: Path, targets: Mapping[str, int]) -> Iterator[Prometheus]:
-    """Run Prometheus over the metrics at these ports, by the name of the job. Raises NotHere."""
+def prometheus(
+    folder: Path, targets: Mapping[str, int], alarms_to: int | None = None
+) -> Iterator[Prometheus]:
+    """Run Prometheus over the metrics at these ports, by the name of the job. It sends its alerts
+    to the port `alarms_to`. Raises NotHere."""
     program = shutil.which("prometheus")
     if program is None:
         raise NotHere("no Prometheus: apt-get install prometheus")
@@ -60,6 +65,9 @@ def prometheus(folder: Path, targets: Mapping[str, int]) -> Iterator[Prometheus]
             for job, at in targets.items()
         ],
     }
+    if alarms_to is not None:
+        there = [{"targets": [f"127.0.0.1:{alarms_to}"]}]
+        config["alerting"] = {"alertmanagers": [{"static_configs": there}]}
     path = folder / "prometheus.json"  # JSON is YAML
     path.write_text(json.dumps(config))
     with (folder / "prometheus.out").open("wb") as out:
@@ -71,9 +79,10 @@ def prometheus(folder: Path, targets: Mapping[str, int]) -> Iterator[Prometheus]
             stdout=out, stderr=subprocess.STDOUT,
         )  # fmt: skip
     try:
-        server = Prometheus(f"http://127.0.0.1:{port}")
+        server = Prometheus(f"http://127.0.0.1:{port}", process)
         wait_until(server.ready, (folder / "prometheus.out").read_text)
         yield server
     finally:
+        process.send_signal(signal.SIGCONT)
         process.terminate()
         process.wait(_TIMEOUT_S)
