@@ -74,7 +74,7 @@ def prometheus(
         process = children.start(
             [
                 program, f"--config.file={path}", f"--storage.tsdb.path={folder / 'prometheus'}",
-                f"--web.listen-address=127.0.0.1:{port}",
+                f"--web.listen-address=127.0.0.1:{port}", f"--rules.alert.resend-delay={_EVERY}",
             ],
             stdout=out, stderr=subprocess.STDOUT,
         )  # fmt: skip
