@@ -82,6 +82,21 @@ LINE = _silence(
     },
 )
 
+PICTURE = _silence(
+    "picture",
+    part="what a wall, a page or a board shows",
+    figure="the time of the newest look at the log after which all was shown",
+    after_s=15.0,
+    words="NOT LIVE: this is the picture of {time}",
+    where=(Where.SCREEN, Where.OUTPUT, Where.METRIC),
+    ways={
+        "hangs": "the server hangs (SIGSTOP)",
+        "swallows": "a proxy between server and browser swallows what is sent",
+        "replaces": "a proxy closes the stream every 25 s and opens it again without content",
+        "follower": "the thread that follows the log hangs, while pages are still answered",
+    },
+)
+
 SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)
 """Every row by its name."""
 

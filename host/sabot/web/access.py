@@ -125,6 +125,14 @@ def form_token(visit: Visit) -> str:
     return hmac.digest(secret.encode(), b"sabot form", "sha256").hex()
 
 
+def browser_of(visit: Visit) -> str:
+    """A value that is the same on all pages of a session, and on no others; empty without one. The
+    pages of a browser share a feed as long as they have the same."""
+    return (
+        hmac.digest(visit.token.encode(), b"sabot feed", "sha256").hex()[:16] if visit.token else ""
+    )
+
+
 def let_in(response: Response, request: Request, token: str) -> None:
     """Have the browser keep the token of a new session, until it is closed."""
     _set_cookie(response, request, _SESSION, token)

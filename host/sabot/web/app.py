@@ -18,7 +18,7 @@ from sabot.web.access import API, Guarded, stranger
 from sabot.web.api import routes
 from sabot.web.feed import Feeds
 from sabot.web.headers import HEADERS, Headers
-from sabot.web.pages import alerts, board, search, sign_in, table, users, views, wall
+from sabot.web.pages import alerts, board, search, sign_in, stream, table, users, views, wall
 from sabot.web.pages import round as round_page
 from sabot.web.rendering import page
 from sabot.web.services import Services
@@ -28,6 +28,7 @@ ROUTES: list[BaseRoute] = [
     *wall.ROUTES,
     *alerts.ROUTES,
     *board.ROUTES,
+    *stream.ROUTES,
     *users.ROUTES,
     *views.ROUTES,
     *table.ROUTES,
@@ -73,7 +74,7 @@ def make_app(services: Services) -> Starlette:
         exception_handlers={HTTPException: _refused, SabotError: _failed, Exception: _fault},
         lifespan=listening,
     )
-    feeds = Feeds(services.floor)
+    feeds = Feeds(services.floor, services.zone)
     app.state.services = services
     app.state.feeds = feeds
     app.state.tiles = TilePictures()

@@ -24,6 +24,8 @@ from sabot.web.server import Server
 pytestmark = pytest.mark.slow
 
 _PATIENCE_S = 20
+_BEAT = ("now", "zone_min", "look")
+"""What every event has."""
 
 
 @pytest.fixture
@@ -135,7 +137,7 @@ def test_a_page_that_does_not_change_gets_the_count_of_alerts_alone(
     screens: Screens, server: Server
 ) -> None:
     with _reading(_client(server, screens), "/alerts/live?count=yes") as reader:
-        assert set(reader.next_with("alerts")) == {"alerts", "now"}
+        assert set(reader.next_with("alerts")) == {"alerts", *_BEAT}
 
 
 def test_a_board_has_neither_an_id_nor_anything_but_its_board(
@@ -144,14 +146,14 @@ def test_a_board_has_neither_an_id_nor_anything_but_its_board(
     client = _client(server, screens, None)
     with _reading(client, "/board/3/live") as reader:
         event = reader.next_with("parts")
-    assert set(event) == {"parts", "now"} and set(event["parts"]) == {"board"}
+    assert set(event) == {"parts", *_BEAT} and set(event["parts"]) == {"board"}
     assert reader.id == "" and MIDI not in event["parts"]["board"]
 
 
 def test_a_feed_ends_with_its_session(
     screens: Screens, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed, "_BEAT_S", 0.2)
+    monkeypatch.setattr(feed, "_CHECK_S", 0.2)
     client = _client(server, screens)
     with _reading(client, "/live") as reader:
         reader.next_with("tiles")
@@ -166,7 +168,7 @@ def test_a_feed_says_something_though_nothing_happens(
     monkeypatch.setattr(feed, "_BEAT_S", 0.2)
     with _reading(_client(server, screens), f"/live/{BACCARAT}") as reader:
         reader.next_with("parts")
-        assert set(reader.next()) == {"now"}
+        assert set(reader.next()) == {*_BEAT}
 
 
 def test_a_client_that_takes_nothing_is_dropped(
