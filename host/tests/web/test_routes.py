@@ -85,7 +85,9 @@ def _ask(client: TestClient, route: str) -> int:
     for name, value in _GIVEN.items():
         path = path.replace(name, value)
     if method == "GET":
-        return client.request("HEAD" if "live" in path or "stream" in path else "GET", path).status_code
+        return client.request(
+            "HEAD" if "live" in path or "stream" in path else "GET", path
+        ).status_code
     return client.request(method, path, headers={"origin": ORIGIN}).status_code
 
 
