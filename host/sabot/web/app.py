@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
@@ -43,6 +44,11 @@ ROUTES: list[BaseRoute] = [
 _MOST_BYTES = 64 * 1024
 """Of the body of a request: a form has a remark or a password."""
 
+_LEAST_BYTES = 1000
+_LEVEL = 5
+"""Compressed are all answers but streams and what is packed already; why that gives nothing away is
+in docs/decisions/screens.md. A higher level takes twice as long for a twentieth less."""
+
 _TITLES = {
     401: "Sign in first",
     403: "Not for your role",
@@ -69,6 +75,7 @@ def make_app(services: Services) -> Starlette:
         routes=ROUTES,
         middleware=[
             Middleware(Headers),
+            Middleware(GZipMiddleware, minimum_size=_LEAST_BYTES, compresslevel=_LEVEL),
             Middleware(RequestBodyLimitMiddleware, max_body_size=_MOST_BYTES),
         ],
         exception_handlers={HTTPException: _refused, SabotError: _failed, Exception: _fault},

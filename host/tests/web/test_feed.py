@@ -86,6 +86,7 @@ def _reading(client: httpx.Client, path: str, last_id: str = "") -> Iterator[_Re
     with client.stream("GET", path, headers=headers) as answer:
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
+        assert "content-encoding" not in answer.headers  # what is packed is late
         yield _Reader(answer.iter_lines())
 
 
