@@ -97,6 +97,16 @@ PICTURE = _silence(
     },
 )
 
+CLOCK = _silence(
+    "clock",
+    part="the clock of the host, from which shoes get theirs",
+    figure="its time against the time that has passed since the machine began",
+    after_s=60.0,
+    words="the clock of this host was set {change}",
+    where=(Where.OUTPUT,),
+    ways={"set": "it is set to another time while a log runs"},
+)
+
 SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)
 """Every row by its name."""
 

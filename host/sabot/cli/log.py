@@ -22,6 +22,7 @@ from sabot.errors import (
     ProtocolMismatch,
     SabotError,
 )
+from sabot.host_clock import is_synchronised
 from sabot.link import log_socket, runtime
 from sabot.link.client import Client
 from sabot.link.log_socket import LoggedShoe
@@ -73,6 +74,12 @@ def ports(as_json: options.Json = False) -> None:
     console.print(table)
 
 
+_NOT_SYNCHRONISED = (
+    "the clock of this host is not synchronised with a time server, so the times of the shoes may "
+    "be wrong: compare it with the clock of the recorder (`timedatectl` says more)"
+)
+
+
 def log(
     port: Annotated[list[str], typer.Argument(help=options.PORT_HELP)],
     db: options.Db = options.DEFAULT_DB,
@@ -118,6 +125,8 @@ def log(
         interrupted = False
         with ctrl_c_and_term():
             try:
+                if is_synchronised() is False:
+                    problems.print(_NOT_SYNCHRONISED)
                 _let_read(readers)
                 logger.start()
                 while not logger.wait(_WAIT_S):
