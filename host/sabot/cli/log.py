@@ -106,8 +106,15 @@ def log(
 ) -> None:
     """Log one or many shoes: every event is stored, then acknowledged. Ctrl-C ends it."""
     commits = _NoCommits() if metrics is None else _commit_metrics()
+    unsaid = [_NOT_SYNCHRONISED] * (is_synchronised() is False)
+
+    def attached_(port: str, client: Client) -> None:
+        _print_attached(port, client)
+        if unsaid:
+            problems.print(unsaid.pop())
+
     watcher = LogWatcher(
-        attached=_print_attached,
+        attached=attached_,
         lost=_print_lost,
         round_ended=_print_round_json if as_json else _print_round,
         warned=problems.print,
@@ -125,8 +132,6 @@ def log(
         interrupted = False
         with ctrl_c_and_term():
             try:
-                if is_synchronised() is False:
-                    problems.print(_NOT_SYNCHRONISED)
                 _let_read(readers)
                 logger.start()
                 while not logger.wait(_WAIT_S):

@@ -57,9 +57,7 @@ def _shown(visit: Visit, view: RoundView) -> dict[str, Any]:
     times = {each.number: each.unix_ms for each in view.events}
     return {
         "r": view,
-        "clock": change_after(visit.services.store, view.unit, view.events[-1].number)
-        if view.events
-        else None,
+        "clock": change_after(visit.services.store, view.unit, view.first_event),
         "time_at": lambda event: _exact(times.get(event), zone),
         "picture": picture_of(view),
         "zone": str(zone),
