@@ -172,6 +172,41 @@ MONITORING = _silence(
     ways={"killed": "Prometheus is killed", "hangs": "Prometheus hangs"},
 )
 
+PICTURE = _silence(
+    "picture",
+    part="what a wall, a page or a board shows",
+    figure="the time of the newest look at the log after which all was shown",
+    after_s=15.0,
+    words="NOT LIVE: this is the picture of {time}",
+    where=(Where.SCREEN, Where.OUTPUT),
+    ways={
+        "hangs": "the server hangs",
+        "swallows": "a proxy between server and browser swallows what is sent",
+        "replaces": "a proxy closes the stream every 25 s and opens it again without content",
+    },
+)
+
+FOLLOWER = _silence(
+    "follower",
+    part="the thread of the screens that follows the log, while pages are still answered",
+    figure=PICTURE.figure,
+    after_s=15.0,
+    words=PICTURE.words,
+    where=(Where.SCREEN, Where.METRIC),
+    alarm="SabotNotLive",
+    ways={"hangs": "it hangs"},
+)
+
+CLOCK = _silence(
+    "clock",
+    part="the clock of the host, from which shoes get theirs",
+    figure="its time against the time that has passed since the machine began",
+    after_s=60.0,
+    words="the clock of this host was set {change}",
+    where=(Where.OUTPUT,),
+    ways={"set": "it is set to another time while a log runs"},
+)
+
 SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)
 """Every row by its name."""
 

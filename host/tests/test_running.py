@@ -39,6 +39,14 @@ def test_systemd_takes_every_unit(tmp_path: Path) -> None:
     assert (done.returncode, said) == (0, [])
 
 
+@pytest.mark.parametrize("unit", _SERVICES, ids=lambda unit: unit.name)
+def test_a_service_begins_once_the_clock_is_synchronised(unit: Path) -> None:
+    """Shoes get their time from the log, and a log notes the times of what it does."""
+    lines = [line.partition("=") for line in unit.read_text().splitlines()]
+    for name in ("After", "Wants"):
+        assert [value for key, _, value in lines if key == name and "time-sync.target" in value]
+
+
 @_needs_systemd
 @pytest.mark.parametrize("unit", _SERVICES, ids=lambda unit: unit.name)
 def test_a_service_may_do_little(tmp_path: Path, unit: Path) -> None:

@@ -23,6 +23,7 @@ from sabot.errors import (
     ProtocolMismatch,
     SabotError,
 )
+from sabot.host_clock import is_synchronised
 from sabot.link import log_socket, runtime
 from sabot.link.client import Client
 from sabot.link.log_socket import LoggedShoe
@@ -75,6 +76,12 @@ def ports(as_json: options.Json = False) -> None:
     console.print(table)
 
 
+_NOT_SYNCHRONISED = (
+    "the clock of this host is not synchronised with a time server, so the times of the shoes may "
+    "be wrong: compare it with the clock of the recorder (`timedatectl` says more)"
+)
+
+
 def log(
     port: Annotated[list[str], typer.Argument(help=options.PORT_HELP)],
     db: options.Db = options.DEFAULT_DB,
@@ -101,8 +108,15 @@ def log(
 ) -> None:
     """Log one or many shoes: every event is stored, then acknowledged. Ctrl-C ends it."""
     commits = _NoCommits() if metrics is None else _commit_metrics()
+    unsaid = [_NOT_SYNCHRONISED] * (is_synchronised() is False)
+
+    def attached_(port: str, client: Client) -> None:
+        _print_attached(port, client)
+        if unsaid:
+            problems.print(unsaid.pop())
+
     watcher = LogWatcher(
-        attached=_print_attached,
+        attached=attached_,
         lost=_print_lost,
         round_ended=_print_round_json if as_json else _print_round,
         warned=problems.print,

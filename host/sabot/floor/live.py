@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from sabot.desk.alerts import AlertLog, RaisedAlert
@@ -40,15 +40,27 @@ _OVER = object()
 _MARGIN_MS = 2000  # an event may take so long to come, before it counts as late
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at the log after which all that it had was shown."""
+
+    s: float
+    """When it ended, by the clock that nothing sets."""
+    unix_ms: int
+    """The same by the host's clock."""
+
+
 class Floor:
     """The tables of the log `store`. A thread follows the log from `start` to `stop`; all else may
-    be called from any thread at any time."""
+    be called from any thread at any time. Without `raises` the desk's alerts are shown, and those
+    that no server has raised yet, but none is noted at the desk."""
 
     def __init__(
         self,
         store: Store,
         desk: Desk | None = None,
         *,
+        raises: bool = True,
         now_unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         now_s: Callable[[], float] = time.monotonic,
         limits: AlertLimits = AlertLimits(),
@@ -57,7 +69,7 @@ class Floor:
         self._now_unix_ms, self._now_s = now_unix_ms, now_s
         self._limits = limits
         self._follower = store.follower()  # of the thread, as all up to the lock
-        self._raiser = AlertRaiser(store, desk, self._follower, now_unix_ms, now_s)
+        self._raiser = AlertRaiser(store, desk, self._follower, now_unix_ms, now_s, raises)
         self._begun = False
         self._games = ShownGames(store.game)
         self._live: dict[str, LiveTable] = {}
@@ -88,6 +100,7 @@ class Floor:
         """What changes as time passes of the tiles as they were shown: need and rounds an hour."""
         self._lock = threading.Lock()  # of what follows
         self._version = 0
+        self._newest_look = Look(now_s(), now_unix_ms())
         self._problem = ""
         self._tiles: dict[str, Tile] = {}  # in the order of their versions
         self._open_alerts: dict[str, tuple[RaisedAlert, ...]] = {}
@@ -128,6 +141,18 @@ class Floor:
         were; or events that were shown are gone. Empty if nothing is."""
         with self._lock:
             return self._problem
+
+    @property
+    def looked(self) -> Look:
+        """The newest look at the log that came to its end; before the first, the start. What the
+        tiles show is of then."""
+        with self._lock:
+            return self._newest_look
+
+    @property
+    def look_ago_s(self) -> float:
+        """How long ago the newest look at the log was: what is shown may be so old."""
+        return max(0.0, self._now_s() - self.looked.s)
 
     @property
     def loaded(self) -> tuple[int, int]:
@@ -201,7 +226,12 @@ class Floor:
             self._look()
         except SabotError as error:
             problem = str(error)
+        except Exception as error:  # the thread goes on: soon it may not be so
+            problem = _fault_text("the log cannot be followed", error)
         self._publish(problem or self._lost or next(iter(self._faults.values()), ""))
+        if not problem:
+            with self._lock:
+                self._newest_look = Look(self._now_s(), self._now_unix_ms())
         return not problem and bool(self._due or self._earlier or self._raiser.due)
 
     def _look(self) -> None:
@@ -258,8 +288,7 @@ class Floor:
         except SabotError:
             raise
         except Exception as error:
-            what = printable(f"{type(error).__name__}: {error}")
-            self._faults[unit] = f"{unit}: cannot be followed, a fault in Sabot itself ({what})"
+            self._faults[unit] = _fault_text(f"{unit}: cannot be followed", error)
             self._removed(unit)
 
     def _take(self, unit: str) -> None:
@@ -452,3 +481,8 @@ class Floor:
         self._changed.clear()
         for callback in listeners:
             callback(version)
+
+
+def _fault_text(what: str, error: Exception) -> str:
+    why = printable(f"{type(error).__name__}: {error}")
+    return f"{what}, a fault in Sabot itself ({why})"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from sabot import silences
 from sabot.errors import (
     BadAnswer,
     CommandRefused,
@@ -21,6 +22,7 @@ from sabot.errors import (
     SameUnit,
     UnitNotProven,
 )
+from sabot.host_clock import HostClock, ShoeClock
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.events import BootEvent, CheckpointEvent, GapEvent
@@ -36,6 +38,7 @@ from sabot.log.readers import PassedOn, Readers
 from sabot.log.reveal import Reveal, place_before, reveal_before
 from sabot.log.rounds import Dealt, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
+from sabot.table_time import duration_text
 from sabot_protocol import messages
 from sabot_protocol.events import MAC_SIZE
 
@@ -94,7 +97,8 @@ class Logger:
     nor does a board that the log does not know: it may be bound to its unit later. Nor does an
     answer that makes no sense: answers have no MAC, so anyone on the line can make one. A single
     port is given up if the first thing there has another version, makes no sense, is a unit whose
-    key is not known, or another board. `now_s` is the clock for waiting for shoes.
+    key is not known, or another board. `now_s` is the clock for waiting for shoes, `host_clock` the
+    one that they are set by.
 
     A shoe that sends more than its quota (sabot/log/quota.py) is left alone for a while. Programs
     that only read a shoe do so through `readers` (sabot/log/readers.py).
@@ -110,7 +114,9 @@ class Logger:
         keys: CommandKeyFile | None = None,
         readers: Readers | None = None,
         now_s: Callable[[], float] = time.monotonic,
+        host_clock: HostClock | None = None,
     ) -> None:
+        self._host_clock = host_clock or HostClock()
         self.failures: dict[str, SabotError] = {}
         self._store = store
         self._ports = ports
@@ -168,6 +174,8 @@ class Logger:
     def _note_presence(self) -> None:
         while not self._stop.wait(EVERY_S) and not self.wait(0):
             self._presence.store()
+            if moved_ms := self._host_clock.moved_ms():
+                self._warn(host_clock_was_set(moved_ms))
 
     def _log(self, port: str) -> None:
         pause_s, attached_once, reported = _FIRST_PAUSE_S, False, ""
@@ -262,7 +270,8 @@ class Logger:
         except HistoryDiffers as error:
             raise BoardRefused(str(error)) from None
         # Before the first event is requested, so that all later events have the time.
-        clock_due = not self._set_clock(client, self._warn)
+        clock = ShoeClock(self._host_clock)
+        clock.was_set(self._set_clock(client, self._warn))
         self._keep_game(client)
         # The last stored event is requested again: its bytes show whether this is the same board as
         # in the database.
@@ -281,7 +290,7 @@ class Logger:
         if line.comes:  # it has nothing to send
             self._say_attached(port, client)
         try:
-            self._receive(port, client, board, clock_due, passed_on, line)
+            self._receive(port, client, board, clock, passed_on, line)
         except SabotError as error:
             passed_on.end(error)
             raise
@@ -294,13 +303,13 @@ class Logger:
         port: str,
         client: Client,
         board: Attributed,
-        clock_due: bool,
+        clock: ShoeClock,
         passed_on: PassedOn,
         line: "_Line",
     ) -> None:
         """Store and acknowledge what the shoe sends as records of `board`, until the log ends."""
         name, last, chain = board.name, board.last, board.chain
-        stored_since, compared = False, False
+        compared = False
         held = client.welcome.last_held
         while not self._stop.is_set():
             if self._readers.is_wanted(port) and passed_on.idle:
@@ -317,9 +326,8 @@ class Logger:
                     client.acknowledge()
                 passed_on.step(came)
                 self._store.derive(_IDLE_DERIVES)
-                # There may be room for its event now.
-                if clock_due and stored_since and passed_on.idle:
-                    clock_due, stored_since = not self._set_clock(client), False
+                if clock.due and passed_on.idle:
+                    clock.was_set(self._set_clock(client))
                 continue
             begin_s = time.monotonic()
             chain = self._one_chain(name, chain, received)
@@ -337,7 +345,7 @@ class Logger:
             with self._lock:
                 self._watcher.committed(len(received), took_s)
             passed_on.step(came)
-            stored_since = True
+            clock.stored(any(map(_ends_shoe, received)))
             records = [record for record in received if record.event.number > last]
             if not line.comes:
                 line.comes = True
@@ -414,7 +422,7 @@ class Logger:
 
         Return false if it refused because its journal is full. Raises NoShoe if it does not answer.
         """
-        unix_ms = max(0, time.time_ns() // 1_000_000)
+        unix_ms = max(0, self._host_clock.unix_ms)
         try:
             client.ask(SetClockCommand(unix_ms))
         except CommandRefused as error:
@@ -564,6 +572,12 @@ class _Line:
 def _ends_shoe(record: Record) -> bool:
     """Whether this is the last event of a shoe of cards, its checkpoint."""
     return isinstance(record.event, CheckpointEvent)
+
+
+def host_clock_was_set(moved_ms: int) -> str:
+    """What to say when the clock of this host was set while a log ran."""
+    how = f"{duration_text(abs(moved_ms))} {'ahead' if moved_ms > 0 else 'back'}"
+    return f"{silences.CLOCK.say(change=how)}; each shoe gets the new time within a minute"
 
 
 @contextmanager

@@ -29,4 +29,9 @@ class FloorMetrics:
         open_now = Counter(each.alert.kind for each in self._floor.alerts.open)
         for kind in (*_RAISED, *sorted(open_now.keys() - {*_RAISED})):
             alerts.add_metric([kind], open_now[kind])
-        yield from (tables, alerts)
+        looked = GaugeMetricFamily(
+            "sabot_picture_age_seconds",
+            "How long ago the log was last looked at, and all of it shown.",
+            self._floor.look_ago_s,
+        )
+        yield from (tables, alerts, looked)

@@ -2,12 +2,14 @@
 from what its logs noted (sabot/log/presence.py), and when its board was replaced.
 """
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 
 from sabot.log import boards
 from sabot.log.presence import ATTACHED, SHORTEST_MS, WAITING, Span
 from sabot.log.store import Store
 from sabot.notable import kinds
+from sabot.notable.clock_changes import ClockChange, changes_near, moved
 from sabot.notable.incident import Incident
 from sabot.notable.kinds import Kind
 
@@ -15,6 +17,9 @@ _DETAILS = {
     kinds.AWAY: "the log ran, and had no session with the shoe",
     kinds.NOT_LOGGED: "no log of the shoe ran",
 }
+
+_SEEN_MS = 60_000
+"""For shorter absences no one asks whether the host's clock was set."""
 
 _Range = tuple[int, int]  # Unix times in ms
 
@@ -28,7 +33,10 @@ def absences_in(store: Store, name: str) -> list[Incident]:
     """The absences of a board in a log, until another board took its place."""
     later = store.seam_of(boards.after(name))
     until = None if later is None else later.unix_ms
-    return absences_of(name, store.presence(name), until)
+    spans = store.presence(name)
+    found = absences_of(name, spans, until)
+    changes = _changes_beside(store, name, spans, found)
+    return absences_of(name, moved(spans, changes), until) if changes else found
 
 
 def absences_of(
@@ -61,6 +69,24 @@ def absences_of(
                     )
                 )  # fmt: skip
     return found
+
+
+def _changes_beside(
+    store: Store, name: str, spans: Sequence[Span], found: Iterable[Incident]
+) -> list[ClockChange]:
+    """The times at which the host's clock was set to another one, where that may have made an
+    absence: at the begin of a session on one side of it."""
+    begins = sorted(each.begin_unix_ms for each in spans if each.state == ATTACHED)
+    near = set[int]()
+    for each in found:
+        if each.unix_ms is None or each.lasted_ms is None or each.lasted_ms < _SEEN_MS:
+            continue
+        at = bisect_left(begins, each.unix_ms + each.lasted_ms)
+        near.update(begins[max(0, at - 1) : at + 1])
+    changes = {
+        change.event: change for begin in near for change in changes_near(store, name, begin)
+    }
+    return [changes[event] for event in sorted(changes)]
 
 
 def replacement_of(store: Store, name: str) -> list[Incident]:

@@ -26,7 +26,8 @@ _KEEP_EVERY_S = 10.0
 
 class AlertRaiser:
     """The alerts of the log that `follower` follows. Without a desk they are kept here alone, and
-    lost at the end."""
+    lost at the end. Without `raises` so are those that the desk does not have yet: this program
+    shows the desk's alerts, and notes none."""
 
     def __init__(
         self,
@@ -35,8 +36,10 @@ class AlertRaiser:
         follower: Follower,
         now_unix_ms: Callable[[], int],
         now_s: Callable[[], float],
+        raises: bool = True,
     ) -> None:
         self.log = AlertLog()
+        self._raises = raises
         self._store, self._desk, self._follower = store, desk, follower
         self._now_unix_ms, self._now_s = now_unix_ms, now_s
         self._seen = 0  # the newest note in `log`
@@ -87,7 +90,7 @@ class AlertRaiser:
         while self._due and self._now_s() < end_s:
             alert = self._due[0]
             try:
-                if self._desk is None:
+                if self._desk is None or not self._raises:
                     units |= self._take(self._note(alert))
                 else:
                     self._desk.raise_alert(alert)
@@ -102,7 +105,7 @@ class AlertRaiser:
     def keep(self) -> None:
         """Keep the watermark, unless alerts are still due."""
         self._kept_s = self._now_s()
-        if self._desk is None or self._due or self._up_to == self._kept:
+        if self._desk is None or not self._raises or self._due or self._up_to == self._kept:
             return
         text = json.dumps(self._up_to)
         self._store.change_fact(WATERMARK, lambda _: text)
@@ -128,5 +131,6 @@ class AlertRaiser:
         return set() if raised is None else {raised.alert.unit}
 
     def _note(self, alert: Alert) -> Note:
-        self._seen += 1
+        """An alert as a note that no desk has; numbers of its own only where there is no desk."""
+        self._seen += self._desk is None
         return Note(self._seen, self._now_unix_ms(), SERVER, "alert", alert.as_fields())

@@ -47,7 +47,7 @@ from sabot.link.events import (
     WrongMacsEvent,
 )
 from sabot.log.reveal import NONE_KEPT, SECRET_CARD, ShownGames
-from sabot.notable import kinds
+from sabot.notable import clock_changes, kinds
 from sabot.notable.incident import (
     CLEARED,
     RESOLVED,
@@ -64,10 +64,7 @@ from sabot.table_time import duration_text
 from sabot.text import card_symbol, counted, printable, spaced
 from sabot_protocol import cards, enums
 
-CLOCK_TOLERANCE_MS = 5000
-"""A clock may be set by this much without an incident. A crystal of 50 ppm is off by 4.3 s after a
-day. A larger change means that the clock was wrong, or was not set for days, so that earlier times
-do not match the video."""
+CLOCK_TOLERANCE_MS = clock_changes.TOLERANCE_MS
 
 _HANDS = tuple(f"{hand}_" for hand in enums.HANDS)
 _MOST_NEAREST = 3  # how many passes nearest to a missing card are named

@@ -16,13 +16,15 @@ from textual.widgets import DataTable, Footer, Input, Static
 from sabot.floor.live import Floor
 from sabot.floor.wall import NEEDS, Tile, by_need
 from sabot.log.boards import unit_of
+from sabot.silences import PICTURE
 from sabot.table_time import time_of_day
 from sabot.terminal import name_text
 from sabot.text import counted, printable
 from sabot.watch import table_text, tile_text
 
 _LOOK_S = 0.1
-_ALL_AGAIN_S = 2.0
+_MOST_ALERTS = 200
+_ALL_AGAIN_S = 1.0
 """What depends on the time alone, such as how long a shoe is silent, is shown again so often."""
 
 
@@ -38,6 +40,8 @@ class WatchApp(App[None]):
     CSS = """
     DataTable { height: 1fr; }
     #status { height: 1; padding: 0 1; background: $panel; }
+    #not-live { display: none; height: 3; padding: 1 2; background: $error; color: $text; }
+    #not-live.told { display: block; text-style: bold; }
     #heading { padding: 1 1 0 1; }
     .name { padding: 1 1 0 1; text-style: bold; color: $text-muted; }
     .body { padding: 0 1; }
@@ -45,7 +49,10 @@ class WatchApp(App[None]):
     Input { dock: bottom; display: none; }
     Input.asked { display: block; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "quit", "Quit")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "alerts", "Alerts"),
+        Binding("q", "quit", "Quit"),
+    ]
 
     def __init__(
         self, floor: Floor, zone: tzinfo, now_unix_ms: Callable[[], int] = _unix_ms
@@ -57,6 +64,11 @@ class WatchApp(App[None]):
 
     def on_mount(self) -> None:
         self.push_screen(WallScreen())
+
+    def action_alerts(self) -> None:
+        """Show the open alerts."""
+        if not isinstance(self.screen, AlertsScreen):
+            self.push_screen(AlertsScreen())
 
 
 class _Live(Screen[None]):
@@ -77,7 +89,8 @@ class _Live(Screen[None]):
         self.set_interval(_LOOK_S, self.look)
 
     def look(self) -> None:
-        """Show what has changed."""
+        """Show what has changed, and whether it is old."""
+        self._show_age()
         version = self.watch_app.floor.version
         again = time.monotonic() - self._shown_s > _ALL_AGAIN_S
         if version != self._shown_version or again:
@@ -85,6 +98,17 @@ class _Live(Screen[None]):
             if again:
                 self._shown_s, before = time.monotonic(), -1
             self.show_after(before)
+
+    def _show_age(self) -> None:
+        """Say so if the log has not been looked at for long. The floor has a thread of its own, so
+        that this one notices when it hangs."""
+        app = self.watch_app
+        told = app.floor.look_ago_s > PICTURE.after_s - _ALL_AGAIN_S
+        line = self.query_one("#not-live", Static)
+        if told and not line.has_class("told"):
+            of = time_of_day(app.floor.looked.unix_ms, app.zone)
+            line.update(Text(f"{PICTURE.say(time=of)}. Nothing new comes from the log."))
+        line.set_class(told, "told")
 
     @abstractmethod
     def show_after(self, version: int) -> None:
@@ -111,6 +135,7 @@ class WallScreen(_Live):
         self._needs: dict[str, str] = {}
 
     def compose(self) -> ComposeResult:
+        yield Static(id="not-live")
         yield Static(id="status")
         yield _Tables(cursor_type="row", zebra_stripes=True)
         yield Input(placeholder="table, unit or game", id="search")
@@ -168,11 +193,13 @@ class WallScreen(_Live):
     def _show_status(self, now_unix_ms: int) -> None:
         floor = self.watch_app.floor
         needs = [tile.need(now_unix_ms) for tile in floor.tiles()]
+        alerts = len(floor.alerts.open)
         done, total = floor.loaded
         parts = [
             time_of_day(now_unix_ms, self.watch_app.zone),
             counted(total, "table"),
             *(f"{needs.count(need)} {word}" for need, word in _NEEDS.items() if need in needs),
+            *([counted(alerts, "open alert")] * bool(alerts)),
         ]
         parts += [f"loading {done:,} of {total:,}"] * (done < total)
         parts += [f"searched: {self._wanted}"] * bool(self._wanted)
@@ -205,9 +232,32 @@ class WallScreen(_Live):
 
 
 _WORDS = (
-    "stopped", "silent", "with events held", "open alert", "in service", "in play", "waiting",
+    "stopped", "silent", "with events held", "to look at", "in service", "in play", "waiting",
 )  # fmt: skip
 _NEEDS = dict(zip(NEEDS, _WORDS, strict=True))
+
+
+class AlertsScreen(_Live):
+    """The open alerts, the newest first, as at the desk."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.pop_screen", "All tables")]
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="not-live")
+        with VerticalScroll():
+            yield Static(id="heading")
+            yield Static(id="alerts", classes="body")
+        yield Footer()
+
+    def show_after(self, version: int) -> None:
+        app = self.watch_app
+        names = {unit_of(tile.table.unit): tile.table.name for tile in app.floor.tiles()}
+        found = app.floor.alerts.open
+        self.query_one("#heading", Static).update(Text(counted(len(found), "open alert")))
+        lines = [table_text.alert_line(each, names, app.zone) for each in found[:_MOST_ALERTS]]
+        if len(found) > _MOST_ALERTS:
+            lines.append(Text(f"and {len(found) - _MOST_ALERTS:,} more"))
+        self.query_one("#alerts", Static).update(Text("\n").join(lines))
 
 
 class TableScreen(_Live):
@@ -222,6 +272,7 @@ class TableScreen(_Live):
         self._unit = unit
 
     def compose(self) -> ComposeResult:
+        yield Static(id="not-live")
         with VerticalScroll():
             yield Static(id="heading")
             yield Static("This round", classes="name")

@@ -1,10 +1,12 @@
 """A table of the floor as text for a terminal: what it does, its roads, its last rounds."""
 
+from collections.abc import Mapping
 from datetime import tzinfo
 from itertools import zip_longest
 
 from rich.text import Text
 
+from sabot.desk.alerts import RaisedAlert
 from sabot.floor.wall import Tile
 from sabot.log.boards import unit_of
 from sabot.log.rounds import Dealt, Round
@@ -12,9 +14,9 @@ from sabot.reports.derived_roads import big_eye_boy, cockroach_pig, small_road
 from sabot.reports.roads import outcomes_of
 from sabot.reports.terminal.roads import bead_plate_text, big_road_text, derived_road_text
 from sabot.reports.terminal.rounds import cells_of_hands, open_round_text
-from sabot.table_time import time_of_day
-from sabot.terminal import plain
-from sabot.text import counted
+from sabot.table_time import text_of, time_of_day
+from sabot.terminal import name_text, plain
+from sabot.text import counted, spaced
 from sabot.watch import tile_text
 
 _LAST_ROUNDS = 12
@@ -89,6 +91,20 @@ def last_rounds(tile: Tile, zone: tzinfo) -> Text:
     newest = tile.table.rounds[::-1][:_LAST_ROUNDS]
     lines = [_round_text(each, zone) for each in newest]
     return Text("\n").join(lines) if lines else Text("no round has ended in this shoe of cards")
+
+
+def alert_line(raised: RaisedAlert, names: Mapping[str, str], zone: tzinfo) -> Text:
+    """An alert: when, at which table, what. `names` has the names of the tables, by unit."""
+    alert = raised.alert
+    unit = unit_of(alert.unit)
+    return Text("  ").join(
+        (
+            Text(text_of(alert.unix_ms, zone)),
+            name_text(names.get(unit) or unit),
+            Text(spaced(alert.kind), style="bold"),
+            plain(alert.detail),
+        )
+    )
 
 
 def _round_text(dealt: Dealt, zone: tzinfo) -> Text:

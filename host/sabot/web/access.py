@@ -8,7 +8,7 @@ ours, and it must have a value that only such a page can have.
 import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from secrets import token_urlsafe
+from secrets import token_hex, token_urlsafe
 from typing import Any
 from urllib.parse import quote
 
@@ -38,6 +38,7 @@ _SIGN_INS = 2
 _SIGNING_IN = "@signing in"  # no user's name
 _MOST_WAITING = 100  # to sign in
 _SAFE = ("GET", "HEAD")
+_SALT_DIGITS = 16
 _SESSION, _FORM = "sabot_session", "sabot_form"
 
 
@@ -120,9 +121,25 @@ def _threads_for(visit: Visit) -> anyio.CapacityLimiter:
 
 
 def form_token(visit: Visit) -> str:
-    """The value by which a form is known to be from a page for this visitor."""
+    """The value by which a form is known to be from a page for this visitor. It is another one on
+    each page: the lengths of compressed answers, compared, tell nothing of it."""
+    state = visit.request.state
+    if not hasattr(state, "salt"):
+        state.salt = token_hex(_SALT_DIGITS // 2)
+    return _form_token(visit, state.salt)
+
+
+def _form_token(visit: Visit, salt: str) -> str:
     secret = visit.token or visit.request.state.form_secret
-    return hmac.digest(secret.encode(), b"sabot form", "sha256").hex()
+    return salt + hmac.digest(secret.encode(), f"sabot form {salt}".encode(), "sha256").hex()
+
+
+def browser_of(visit: Visit) -> str:
+    """A value that is the same on all pages of a session, and on no others; empty without one. The
+    pages of a browser share a feed as long as they have the same."""
+    return (
+        hmac.digest(visit.token.encode(), b"sabot feed", "sha256").hex()[:16] if visit.token else ""
+    )
 
 
 def let_in(response: Response, request: Request, token: str) -> None:
@@ -212,7 +229,8 @@ def _check_form(visit: Visit) -> None:
     if request.state.by_header or _not_by_a_form(request):
         return
     given = visit.form.get("form_token", "")
-    if not hmac.compare_digest(given.encode(), form_token(visit).encode()):
+    wanted = _form_token(visit, given[:_SALT_DIGITS])
+    if not hmac.compare_digest(given.encode(), wanted.encode()):
         raise HTTPException(403, "the form is too old; open the page again")
 
 

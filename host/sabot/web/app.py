@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
@@ -18,7 +19,7 @@ from sabot.web.access import API, Guarded, stranger
 from sabot.web.api import routes
 from sabot.web.feed import Feeds
 from sabot.web.headers import HEADERS, Headers
-from sabot.web.pages import alerts, board, search, sign_in, table, users, views, wall
+from sabot.web.pages import alerts, board, search, sign_in, stream, table, users, views, wall
 from sabot.web.pages import round as round_page
 from sabot.web.rendering import page
 from sabot.web.services import Services
@@ -28,6 +29,7 @@ ROUTES: list[BaseRoute] = [
     *wall.ROUTES,
     *alerts.ROUTES,
     *board.ROUTES,
+    *stream.ROUTES,
     *users.ROUTES,
     *views.ROUTES,
     *table.ROUTES,
@@ -41,6 +43,11 @@ ROUTES: list[BaseRoute] = [
 
 _MOST_BYTES = 64 * 1024
 """Of the body of a request: a form has a remark or a password."""
+
+_LEAST_BYTES = 1000
+_LEVEL = 5
+"""Compressed are all answers but streams and what is packed already; why that gives nothing away is
+in docs/decisions/screens.md. A higher level takes twice as long for a twentieth less."""
 
 _TITLES = {
     401: "Sign in first",
@@ -68,12 +75,13 @@ def make_app(services: Services) -> Starlette:
         routes=ROUTES,
         middleware=[
             Middleware(Headers),
+            Middleware(GZipMiddleware, minimum_size=_LEAST_BYTES, compresslevel=_LEVEL),
             Middleware(RequestBodyLimitMiddleware, max_body_size=_MOST_BYTES),
         ],
         exception_handlers={HTTPException: _refused, SabotError: _failed, Exception: _fault},
         lifespan=listening,
     )
-    feeds = Feeds(services.floor)
+    feeds = Feeds(services.floor, services.zone)
     app.state.services = services
     app.state.feeds = feeds
     app.state.tiles = TilePictures()

@@ -9,9 +9,10 @@ the id of another run of the server, or with none, gets everything.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime, tzinfo
 from secrets import token_hex
 from time import monotonic, time_ns
-from typing import Any
+from typing import Any, TypedDict
 
 import anyio
 from starlette.exceptions import HTTPException
@@ -20,14 +21,16 @@ from starlette.types import Receive, Scope, Send
 
 from sabot.errors import SabotError
 from sabot.floor.live import Floor
-from sabot.web.access import Visit
+from sabot.web.access import Guarded, Visit
 from sabot.web.sources import Source, WithAlerts
 
 _BATCH_S = 0.04
 """So often at most changes are sent: those that came meanwhile together."""
-_BEAT_S = 10.0
-"""At least so often a page gets an event, so that it knows that it is connected, and the session is
-checked."""
+_BEAT_S = 5.0
+"""At least so often a page is told when the log was last looked at: two may be lost before the page
+says that it is not live (sabot/silences.py)."""
+_CHECK_S = 10.0
+"""So often the session is checked."""
 _SLOWEST_S = 20.0
 """A client that takes no bytes for so long is dropped."""
 _MOST_FEEDS = 600
@@ -40,13 +43,32 @@ _RETRY_MS = 1000
 _SendSome = Callable[[bytes], Awaitable[None]]
 
 
+class Look(TypedDict):
+    """The newest look at the log after which all was shown."""
+
+    run: str
+    """The run of the server."""
+    s: int
+    """When it was, in seconds since that run began: it grows while the log is followed."""
+    ago_ms: int
+
+
+class Beat(TypedDict):
+    """The server's time, by how many minutes its zone is ahead of UTC, and its newest look."""
+
+    now: int
+    zone_min: int
+    look: Look
+
+
 class Feeds:
     """The open feeds of a server. All but `_notify` is for its event loop."""
 
-    def __init__(self, floor: Floor) -> None:
+    def __init__(self, floor: Floor, zone: tzinfo) -> None:
         self.run = token_hex(6)
         """Part of all ids: another run of the server counts its versions again."""
-        self._floor = floor
+        self._floor, self._zone = floor, zone
+        self._begun_s = floor.looked.s
         self._open: dict[FeedResponse, asyncio.Event] = {}
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -66,6 +88,22 @@ class Feeds:
     def id_of(self, version: int) -> str:
         """The id of an event."""
         return f"{self.run}-{version}"
+
+    def beat(self) -> Beat:
+        """What every event and every page has: how old its picture is."""
+        now = time_ns() // 1_000_000
+        offset = datetime.fromtimestamp(now // 1000, UTC).astimezone(self._zone).utcoffset()
+        return {
+            "now": now,
+            "zone_min": 0 if offset is None else round(offset.total_seconds() / 60),
+            "look": {
+                "run": self.run,
+                # In whole seconds: how long each look took would show when a shoe recorded
+                # something, which a players' board must not.
+                "s": int(self._floor.looked.s - self._begun_s),
+                "ago_ms": round(1000 * self._floor.look_ago_s),
+            },
+        }
 
     def version_of(self, event_id: str) -> int | None:
         """The version in an id; None if it is not of this run."""
@@ -98,7 +136,7 @@ class Feeds:
         """Send events until the session has ended or the server closes."""
         changed = self._open[feed] = asyncio.Event()
         version, source = feed.version, feed.source
-        beat_s = check_s = monotonic() + _BEAT_S
+        beat_s, check_s = monotonic() + _BEAT_S, monotonic() + _CHECK_S
         try:
             await send(f"retry: {_RETRY_MS}\n\n".encode())
             while not self._closed:
@@ -110,14 +148,15 @@ class Feeds:
                     version = now
                 if payload or monotonic() >= beat_s:
                     id_ = None if feed.user is None or version is None else self.id_of(version)
-                    await send(_event(id_, payload))
+                    await send(_event(id_, {**payload, **self.beat()}))
                     beat_s = monotonic() + _BEAT_S
                 if monotonic() >= check_s:
-                    check_s = monotonic() + _BEAT_S
+                    check_s = monotonic() + _CHECK_S
                     if not await anyio.to_thread.run_sync(feed.lasts):
                         await send(b"event: ended\ndata: {}\n\n")
                         return
-                await _wait(changed, beat_s - monotonic(), looked_s + _BATCH_S)
+                next_s = min(beat_s, check_s) - monotonic()
+                await _wait(changed, next_s, looked_s + _BATCH_S)
         finally:
             del self._open[feed]
 
@@ -132,7 +171,7 @@ async def _wait(changed: asyncio.Event, most_s: float, until_s: float) -> None:
 
 
 def _event(event_id: str | None, payload: Mapping[str, Any]) -> bytes:
-    data = json.dumps({**payload, "now": time_ns() // 1_000_000}, ensure_ascii=False)
+    data = json.dumps(payload, ensure_ascii=False)
     head = "" if event_id is None else f"id: {event_id}\n"
     return f"{head}data: {data}\n\n".encode()
 
@@ -197,6 +236,18 @@ class FeedResponse(Response):
         except (_TooSlow, SabotError):
             return False
         return True
+
+
+class Live(Guarded):
+    """The route of what a page shows while it is open. It can be asked for as a feed of its own, or
+    as a part of that of a whole browser (pages/stream.py)."""
+
+    def __init__(self, path: str, source_of: Callable[[Visit], Source], right: str) -> None:
+        self.source_of = source_of
+        super().__init__(path, self._feed, right)
+
+    def _feed(self, visit: Visit) -> Response:
+        return FeedResponse(visit, self.source_of(visit))
 
 
 class _TooSlow(Exception):

@@ -8,6 +8,7 @@ _POLICY = "; ".join(
         "default-src 'none'",
         "style-src 'self'",
         "script-src 'self'",
+        "worker-src 'self'",
         "img-src 'self'",
         "connect-src 'self'",
         "form-action 'self'",

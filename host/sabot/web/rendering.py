@@ -1,5 +1,6 @@
 """Makes pages of the templates. Every text that they show is escaped, and is one printable line."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
+from sabot.silences import PICTURE
 from sabot.text import card_symbol, counted, printable, spaced
-from sabot.web.access import Visit, form_token
+from sabot.web.access import Visit, browser_of, form_token
 from sabot.web.files import address_of
 
 NAVIGATION = (
@@ -39,7 +41,7 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-_TEMPLATES.globals["address_of"] = address_of
+_TEMPLATES.globals |= {"address_of": address_of, "silence": PICTURE}
 _TEMPLATES.filters |= {
     "card": card_symbol,
     "counted": counted,
@@ -52,6 +54,11 @@ _TEMPLATES.filters |= {
 def html_of(template: str, **shown: object) -> str:
     """A template, or a part of a page."""
     return _TEMPLATES.get_template(template).render(shown)
+
+
+def beat_of(visit: Visit) -> str:
+    """How old is what a page shows, for its scripts, as JSON."""
+    return json.dumps(visit.request.app.state.feeds.beat())
 
 
 def page(
@@ -70,6 +77,8 @@ def page(
         navigation=links if visit.user else [],
         here=visit.request.url.path,
         form_token=form_token(visit),
+        beat=beat_of(visit),
+        browser=browser_of(visit),
         open_alerts=len(visit.services.floor.alerts.open) if visit.may("alerts") else 0,
         **(shown or {}),
     )

@@ -543,11 +543,11 @@ def test_a_clock_that_was_set_far_back_or_ahead_is_a_note_and_not_a_finding() ->
     unix_ms = (wire.parse_event(log.records[-1]).unix_ms or 0) + 1000
     for by_ms, noted in (
         (-100_000, None),
-        (500_000, None),
+        (500_000, "ahead by 500 s"),
         (-3_600_000, "back by 36"),
-        (86_400_000, None),
-        (400 * 86_400_000, "ahead by 399 days"),
-        (-400 * 86_400_000, "back by 345"),
+        (86_400_000, "ahead by 1 day 0 h"),
+        (400 * 86_400_000, "ahead by 400 days 0 h"),
+        (-400 * 86_400_000, "back by 400 days 0 h"),
     ):
         before = clock_notes(log)
         unix_ms += by_ms
@@ -555,6 +555,7 @@ def test_a_clock_that_was_set_far_back_or_ahead_is_a_note_and_not_a_finding() ->
         notes = clock_notes(log)[len(before) :]
         assert (noted is None) == (notes == []), by_ms
         assert noted is None or noted in notes[0]
+    assert "times before this event, since it was set before, are 400 days 0 h ahead" in notes[0]
 
 
 def test_a_clock_that_starts_years_before_the_last_event_is_noted() -> None:

@@ -393,3 +393,36 @@ def test_an_alert_of_a_unit_without_a_clock_has_the_time_of_the_host(
     _all(floor)
     (raised,) = floor.alerts.open
     assert raised.alert.id == "U1/stranger/1" and raised.alert.unix_ms == clocks.unix_ms
+
+
+# ---- a program that only watches
+
+
+def test_a_floor_that_raises_nothing_shows_the_alerts_of_the_desk_and_what_it_finds_itself(
+    store: Store, desk: Desk
+) -> None:
+    unit, clocks = _Unit(store), Clocks()
+    unit.store()
+    server = clocks.floor(store, desk=desk)
+    _all(server)
+    before, acknowledged = unit.void(), unit.void()
+    _all(server)
+    desk.acknowledge(acknowledged, "seen", by="admin")
+    watch = clocks.floor(store, desk=Desk(store), raises=False)
+    _all(watch)
+    assert [each.alert.id for each in watch.alerts.open] == [
+        each.alert.id for each in server.alerts.open if each.alert.id != acknowledged
+    ]
+    assert before in {each.alert.id for each in watch.alerts.open}
+    notes = desk.newest_note()
+    found = unit.void()  # while no server looks
+    _all(watch)
+    assert found in {each.alert.id for each in watch.alerts.open}
+    assert desk.newest_note() == notes
+    _all(server)
+    desk.acknowledge(found, "seen", by="admin")
+    _all(watch)
+    assert found not in {each.alert.id for each in watch.alerts.open}
+    clocks.wait(_KEEP_S)
+    _all(watch)
+    assert [each.alert.id for each in watch.alerts.all].count(found) == 1

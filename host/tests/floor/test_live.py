@@ -4,7 +4,7 @@ import random
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, event_bytes, new_log, shuffled_names, stored
 from host.tests.support.stored import IN_A_FILE
+from sabot.errors import DatabaseUnusable
 from sabot.floor.live import Floor
 from sabot.floor.live_table import LiveTable
 from sabot.floor.table import STATES
@@ -458,3 +459,33 @@ def test_a_tile_changes_when_its_need_does_because_time_has_passed(store: Store)
     _all(floor)
     (tile,) = floor.changed(before)
     assert tile.need(clocks.unix_ms) == "plays"
+
+
+# ---- how old it is
+
+
+def test_a_look_that_fails_leaves_the_picture_as_old_as_it_was(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clocks = Clocks()
+    floor = clocks.floor(store)
+    _all(floor)
+    looked = floor.looked
+    assert (looked.s, looked.unix_ms, floor.look_ago_s) == (clocks.s, clocks.unix_ms, 0.0)
+    clocks.wait(20)
+    for error in (DatabaseUnusable("the log is gone"), ZeroDivisionError("a fault")):
+        with monkeypatch.context() as patched:
+            patched.setattr(floor._follower, "poll", _raising(error))
+            assert not floor.look()
+        assert str(error) in floor.problem
+        assert floor.looked == looked and floor.look_ago_s == 20.0
+    clocks.unix_ms -= 3_600_000  # someone sets the host's clock
+    floor.look()
+    assert floor.problem == "" and floor.look_ago_s == 0.0
+
+
+def _raising(error: Exception) -> Callable[[], dict[str, int]]:
+    def poll() -> dict[str, int]:
+        raise error
+
+    return poll

@@ -25,6 +25,7 @@ from host.tests.support.naive_shoe import (
     naive_event,
 )
 from sabot.errors import DiskFull, HistoryDiffers, NoShoe, PortBusy, SabotError, SameUnit
+from sabot.host_clock import HostClock
 from sabot.link.client import Client
 from sabot.log import quota
 from sabot.log.logger import Logger, LogWatcher
@@ -73,6 +74,7 @@ def logging(
     *ports: str,
     once: bool = False,
     round_ended: Callable[[Round], None] = lambda ended: None,
+    host_clock: HostClock | None = None,
 ) -> Iterator[Logging]:
     """Run `sabot log` in this process."""
     lost: list[SabotError] = []
@@ -83,7 +85,7 @@ def logging(
             warned=warned.append,
             round_ended=round_ended,
         )
-        logger = Logger(store, ports, watcher, once=once, keys=KEYS)
+        logger = Logger(store, ports, watcher, once=once, keys=KEYS, host_clock=host_clock)
         running = Logging(store, logger, lost, warned)
         running.logger.start()
         yield running

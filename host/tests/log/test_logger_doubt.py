@@ -11,7 +11,9 @@ import pytest
 from host.tests.log.test_logger import assert_holds, logging, wait_until
 from host.tests.support.helpers import framed
 from host.tests.support.naive_shoe import Answering, NaiveShoe, answering_shoe
+from sabot import silences
 from sabot.errors import KeysUnusable, NoShoe, ProtocolMismatch, UnitNotProven
+from sabot.host_clock import HostClock
 from sabot.link import client, wire
 from sabot.log import logger
 from sabot_protocol import VERSION, enums, messages
@@ -282,3 +284,39 @@ def test_a_clock_that_is_not_answered_is_tried_again(
         monkeypatch.setattr(_RefusingClock, "refusal", "none")
         log.wait_for(20)
     assert_holds(path, 1, 20)
+
+
+# ---- the host's clock is set while the log runs
+
+
+def test_a_shoe_is_set_again_when_the_clock_of_the_host_was_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a machine without a clock of its own, until a time server answers."""
+    monkeypatch.setattr(_RefusingClock, "refusal", "none")
+    monkeypatch.setattr(logger, "EVERY_S", 0.05)
+    clock = _SetClock()
+    shoe, path = _RefusingClock(1), tmp_path / "log"
+    shoe.record(20)
+    with answering_shoe(shoe) as port, logging(path, port.path, host_clock=clock) as log:
+        log.wait_for(20)
+        clock.ahead_ms, clock.waited_s = 40 * 86_400_000, 60.0
+        wait_until(lambda: len(shoe.clocks) == 2)
+        wait_until(lambda: bool(log.warned))
+    assert shoe.clocks[1] - shoe.clocks[0] >= 40 * 86_400_000
+    assert silences.CLOCK.is_told_in(log.warned[0]) and "960 h 00 min ahead" in log.warned[0]
+
+
+class _SetClock(HostClock):
+    """A clock that someone sets, and time that passes at once."""
+
+    def __init__(self) -> None:
+        self.ahead_ms, self.waited_s = 0, 0.0
+        begun_s = time.monotonic()
+        super().__init__(
+            lambda: 1_795_000_000_000 + round(1000 * self._s(begun_s)) + self.ahead_ms,
+            lambda: self._s(begun_s),
+        )
+
+    def _s(self, begun_s: float) -> float:
+        return time.monotonic() - begun_s + self.waited_s

@@ -34,6 +34,7 @@ from sabot.metrics.forward_metrics import ForwardMetrics, NotaryMetrics
 from sabot.metrics.log_metrics import LogMetrics
 from sabot.metrics.serving import registry_of, serving
 from sabot.notable.kinds import KINDS, Severity
+from sabot.silences import PICTURE
 
 _DOCS = Path(__file__).resolve().parents[3] / "docs"
 _RULES = _DOCS / "monitoring" / "rules.yml"
@@ -100,10 +101,22 @@ def test_each_kind_of_alert_is_counted_from_the_first_moment_on(tmp_path: Path) 
         store.append("SHOE-7", stored(log.draw("blank").records))
         while floor.look() or not floor.alerts.open:
             pass
-        _, alerts = FloorMetrics(floor).collect()
+        _, alerts, _ = FloorMetrics(floor).collect()
         counted = {sample.labels["kind"]: sample.value for sample in alerts.samples}
     raised = {kind.name for kind in KINDS.values() if kind.severity is Severity.ALERT}
     assert counted == dict.fromkeys(raised, 0) | {"error": 1}
+
+
+def test_the_age_of_the_picture_grows_while_the_log_cannot_be_looked_at(tmp_path: Path) -> None:
+    with new_log(tmp_path / "log") as store:
+        now_s = 100.0
+        floor = Floor(store, now_s=lambda: now_s)
+        floor.look()
+        now_s = 120.0
+        *_, age = FloorMetrics(floor).collect()
+        assert [sample.value for sample in age.samples] == [20.0]
+    (rule,) = [each for each in _rules() if each["alert"] == "SabotNotLive"]
+    assert rule["expr"] == f"{age.name} > {PICTURE.after_s:g}" and "for" not in rule
 
 
 def _rules() -> list[dict[str, Any]]:
@@ -204,7 +217,8 @@ def test_each_rule_says_what_and_how_urgent_and_is_on_the_page() -> None:
     assert len({rule["alert"] for rule in rules}) == len(rules) > 12
     for rule in rules:
         assert {*rule} <= {"alert", "expr", "for", "labels", "annotations"}
-        assert rule["labels"]["severity"] in ("page", "ticket")
+        watching = rule["alert"] == "SabotWatching"  # nobody has to come while it fires
+        assert rule["labels"]["severity"] in (("none",) if watching else ("page", "ticket"))
         assert f"| `{rule['alert']}` |" in page, rule["alert"]
         for label in re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]):
             assert label in rule["expr"] or label in (*_OF_A_TARGET, "unit", "feed", "kind")

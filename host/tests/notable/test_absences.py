@@ -1,9 +1,14 @@
 """When a shoe was not logged, and why, from spans in seconds."""
 
+from pathlib import Path
+
 import pytest
 
+from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.log.presence import Span
-from sabot.notable.absences import absences_of
+from sabot.log.store import Store
+from sabot.notable.absences import absences_in, absences_of
+from sabot.notable.clock_changes import change_after, changes_near
 
 Found = list[tuple[str, float, float, bool]]
 
@@ -67,3 +72,75 @@ def test_no_log_waits_for_a_board_that_was_replaced() -> None:
     assert found(*spans, replaced_s=40) == [("away", 10, 30, False)]
     assert found(*spans, replaced_s=90) == [("away", 10, 50, False)]
     assert found((A, 0, 50), replaced_s=40) == []
+
+
+# ---- a host whose clock was wrong when it attached a shoe, and was set later
+
+_AT = 1_795_000_000_000
+_DAYS_40 = 40 * 86_400_000
+_MIN = 60_000
+
+
+def _presence(store: Store, *spans: tuple[str, int, int]) -> None:
+    store.keep_presence([Span("U1", begin, end, state) for state, begin, end in spans])
+
+
+def _dealt(store: Store, wrong_ms: int) -> FirmwareLog:
+    """A shoe that a host sets, a quarter of an hour before _AT, to a time that is wrong by so much,
+    and at _AT to the right one."""
+    log = FirmwareLog()
+    log.power_on(clock=False)
+    log.set_clock(_AT - 15 * _MIN + wrong_ms)
+    log.load().draw("AC", "2H")
+    log._ms += 15 * _MIN
+    log.set_clock(_AT)
+    store.append("U1", stored(log.records))
+    return log
+
+
+@pytest.mark.parametrize("wrong_ms", [-_DAYS_40, _DAYS_40])
+def test_a_host_whose_clock_is_set_was_not_away(tmp_path: Path, wrong_ms: int) -> None:
+    with new_log(tmp_path / "log") as store:
+        log = _dealt(store, wrong_ms)
+        begin = _AT - 15 * _MIN + wrong_ms
+        last = _AT + wrong_ms - 4000  # noted every 5 s
+        _presence(
+            store,
+            (A, _AT - 3 * 3_600_000, _AT - 2 * 3_600_000),
+            (W, begin - 2000, begin),
+            (A, begin, last),
+            (A, _AT + 1000, _AT + 600_000),
+        )
+        (absent,) = absences_in(store, "U1")
+        assert (absent.kind, absent.unix_ms) == ("not_logged", _AT - 2 * 3_600_000)
+        lasted_ms = 2 * 3_600_000 - 15 * _MIN - 2000
+        assert absent.lasted_ms == pytest.approx(lasted_ms, abs=1000)
+        (change,) = changes_near(store, "U1", _AT)
+        assert change.event == log.last_number
+        assert change.by_ms == pytest.approx(-wrong_ms, abs=1000)
+
+
+def test_the_times_before_a_clock_was_set_are_wrong_by_all_that_it_was_set_by(
+    tmp_path: Path,
+) -> None:
+    with new_log(tmp_path / "log") as store:
+        log = _dealt(store, -_DAYS_40)
+        last = log.last_number
+        log.draw("next")
+        log.set_clock(log_time := _AT + 3_600_000)
+        log.power_on(clock=False)
+        log.set_clock(log_time - 3 * _DAYS_40)  # a start: nothing is known of the time before
+        store.append("U1", stored(log.records))
+        early, later = change_after(store, "U1", last - 2), change_after(store, "U1", last)
+        assert early is not None and early.event == last
+        assert early.by_ms == pytest.approx(_DAYS_40 + 3_600_000, abs=1000)
+        assert early.text().startswith("40 days 1 h behind")
+        assert later is not None and later.by_ms == pytest.approx(3_600_000, abs=1000)
+        assert change_after(store, "U1", log.last_number) is None
+
+
+def test_a_crystal_that_drifts_makes_no_time_wrong(tmp_path: Path) -> None:
+    with new_log(tmp_path / "log") as store:
+        _dealt(store, 4000)
+        assert change_after(store, "U1", 3) is None
+        assert list(changes_near(store, "U1", _AT)) == []

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from argon2 import profiles
 from rich.text import Text
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Static
@@ -14,12 +15,17 @@ from typer.testing import CliRunner
 
 from host.tests.support.busy_floor import BusyFloor, make_busy_floor
 from sabot.cli import app
+from sabot.cli.screens.watch import floor_of
+from sabot.desk import passwords
+from sabot.desk.alerts import Alert
+from sabot.desk.desk import Desk
 from sabot.floor.live import Floor
 from sabot.floor.wall import tile_of
 from sabot.log.rounds import Round
 from sabot.log.store import Store, open_store
 from sabot.reports.roads import LETTERS
-from sabot.watch.app import TableScreen, WatchApp
+from sabot.silences import PICTURE
+from sabot.watch.app import AlertsScreen, TableScreen, WatchApp
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +48,7 @@ def _watch(path: Path, drive: Callable[[Pilot[None], WatchApp, Store], object]) 
     async def run() -> None:
         with (
             open_store(path, create=True) as store,
-            Floor(store, now_unix_ms=lambda: _NOW) as floor,
+            floor_of(store) as floor,
         ):
             shown = WatchApp(floor, UTC, lambda: _NOW)
             async with shown.run_test(size=(150, 50)) as pilot:
@@ -126,6 +132,46 @@ def test_a_search_leaves_the_tables_with_that_name_and_escape_brings_all_back(
         await _until(pilot, lambda: len(_lines(watch)) == 10)
 
     _watch(log, drive)
+
+
+def test_it_says_that_it_is_not_live_when_nothing_new_comes_from_the_log(
+    log: Path, busy: BusyFloor
+) -> None:
+    async def drive(pilot: Pilot[None], watch: WatchApp, store: Store) -> None:
+        ago_s = 0.0
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Floor, "look_ago_s", property(lambda _: ago_s))
+            await _until(pilot, lambda: not watch.screen.query_one("#not-live").display)
+            ago_s = PICTURE.after_s
+            await _until(pilot, lambda: PICTURE.is_told_in(_told(watch)))
+            await pilot.press("enter")
+            await _until(pilot, lambda: isinstance(watch.screen, TableScreen))
+            await _until(pilot, lambda: PICTURE.is_told_in(_told(watch)))
+        await _until(pilot, lambda: not _told(watch))
+
+    _watch(log, drive)
+
+
+def test_it_shows_the_open_alerts_of_the_desk(log: Path, busy: BusyFloor) -> None:
+    async def drive(pilot: Pilot[None], watch: WatchApp, store: Store) -> None:
+        for unit in [*store.units()][:3]:
+            desk.raise_alert(Alert(f"{unit}/silent/1", unit, "silent", None, 1, 1, _NOW, "away"))
+        await _until(pilot, lambda: "3 open alerts" in _text(watch, "#status"))
+        await pilot.press("a")
+        await _until(pilot, lambda: isinstance(watch.screen, AlertsScreen))
+        assert _text(watch, "#heading") == "3 open alerts"
+        assert _text(watch, "#alerts").count("silent  away") == 3
+
+    with open_store(log, create=True) as store:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(passwords, "PARAMETERS", profiles.CHEAPEST)
+            desk = Desk.make(store, log.with_name("keys"), "admin", "correct horse battery")
+        _watch(log, drive)
+
+
+def _told(watch: WatchApp) -> str:
+    """What is said about the age of what is shown, if anything is."""
+    return _text(watch, "#not-live") if watch.screen.query_one("#not-live").display else ""
 
 
 def test_without_a_terminal_the_command_says_which_one_to_use() -> None:

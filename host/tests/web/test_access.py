@@ -10,6 +10,7 @@ from sabot.desk.desk import Desk
 from sabot.desk.roles import ROLES
 from sabot.errors import DatabaseUnusable
 from sabot.text import card_symbol
+from sabot.web.files import address_of
 from sabot.web.headers import HEADERS
 
 
@@ -154,3 +155,44 @@ def test_a_fault_of_the_server_is_a_page_without_its_traceback(
     answer = client.get("/users")
     assert answer.status_code == 500 and HEADERS.items() <= dict(answer.headers).items()
     assert "RuntimeError" not in answer.text and "a fault" not in answer.text
+
+
+# ---- compressed answers
+
+
+def test_pages_are_compressed_for_those_who_can_read_that(screens: Screens) -> None:
+    client = screens.visitor("surveillance")
+    for path in ("/", "/api/tables", address_of("page.js")):
+        plain = client.get(path, headers={"accept-encoding": "identity"})
+        packed = client.get(path, headers={"accept-encoding": "gzip"})
+        assert (
+            "content-encoding" not in plain.headers and packed.headers["content-encoding"] == "gzip"
+        )
+        assert int(packed.headers["content-length"]) < len(plain.content) / 2
+        assert {*HEADERS.items()} <= {*packed.headers.items()}
+
+
+def test_the_value_of_a_form_is_another_one_on_each_page_and_each_is_taken(
+    screens: Screens,
+) -> None:
+    """Lengths of compressed pages can be compared (BREACH): nothing secret is in two of them."""
+    client = screens.visitor("surveillance")
+    values = [_token_in(client.get("/alerts").text) for _ in range(2)]
+    assert values[0] != values[1] and client.cookies["sabot_session"] not in client.get("/").text
+    for value in values:
+        fields = {"id": "NONE", "remark": "x", "form_token": value}
+        answer = client.post("/alerts/acknowledge", data=fields, headers={"origin": ORIGIN})
+        assert answer.status_code == 400, answer.text  # there is no such alert
+    for wrong in ("", values[0][:-1], values[0][:16] + values[1][16:]):
+        fields = {"id": "NONE", "remark": "x", "form_token": wrong}
+        answer = client.post("/alerts/acknowledge", data=fields, headers={"origin": ORIGIN})
+        assert answer.status_code == 403
+
+
+def test_the_cookie_of_a_session_comes_with_no_request_of_another_site(screens: Screens) -> None:
+    client = screens.visitor()
+    page = client.get("/sign-in")
+    fields = {"name": "floor", "password": PASSWORD, "form_token": _token_in(page.text)}
+    answer = client.post("/sign-in", data=fields, headers={"origin": ORIGIN})
+    for each in (page, answer):
+        assert "samesite=strict" in each.headers["set-cookie"].lower()

@@ -35,7 +35,10 @@ _OF_THE_SERVER = re.compile(
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*"
     r'|"(now|unix_ms|raised_unix_ms|made_unix_ms)": ?\d+'
     r"|\d+ an hour|\"rounds_an_hour\": ?\d+"
+    r"|(\"|&#34;)(now|s|ago_ms)(\"|&#34;): \d+"  # how old it is
 )
+
+_STREAMS = re.compile("/live|/stream")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +62,7 @@ def _paths() -> Iterator[str]:
     """Every page and every answer of the API, for each unit and its rounds."""
     for route in ROUTES:
         assert isinstance(route, Guarded)
-        if "GET" not in (route.methods or ()) or "/live" in route.path:
+        if "GET" not in (route.methods or ()) or _STREAMS.search(route.path):
             continue
         given = {"{table:path}": "3", "{version}": "x", "{name}": "sabot.css"}
         for unit in _UNITS:
@@ -99,6 +102,7 @@ def test_no_answer_tells_the_cards_that_lie_face_down(
 def test_no_feed_tells_them_either(floors: tuple[Screens, Screens], role: str | None) -> None:
     paths = ["/live", "/alerts/live", "/api/live", *(f"/live/{unit}" for unit in _UNITS)]
     paths += [f"/board/{table}/live" for table in (1, 3, 4, 5)]
+    paths.append(f"/stream?{'&'.join(f'of={path}&after=' for path in paths)}")
     events = [_first_events(floor, role, paths) for floor in floors]
     assert [_same(event) for event in events[0]] == [_same(event) for event in events[1]]
     if role == "surveillance":

@@ -2,11 +2,13 @@
 runs it, on a socket."""
 
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2 as httpx
 import pytest
@@ -19,11 +21,14 @@ from sabot.listening import Address
 from sabot.web import connection, feed
 from sabot.web.api.routes import DESCRIPTION
 from sabot.web.app import make_app
+from sabot.web.pages import board
 from sabot.web.server import Server
 
 pytestmark = pytest.mark.slow
 
 _PATIENCE_S = 20
+_BEAT = ("now", "zone_min", "look")
+"""What every event has."""
 
 
 @pytest.fixture
@@ -81,6 +86,7 @@ def _reading(client: httpx.Client, path: str, last_id: str = "") -> Iterator[_Re
     with client.stream("GET", path, headers=headers) as answer:
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
+        assert "content-encoding" not in answer.headers  # what is packed is late
         yield _Reader(answer.iter_lines())
 
 
@@ -135,7 +141,7 @@ def test_a_page_that_does_not_change_gets_the_count_of_alerts_alone(
     screens: Screens, server: Server
 ) -> None:
     with _reading(_client(server, screens), "/alerts/live?count=yes") as reader:
-        assert set(reader.next_with("alerts")) == {"alerts", "now"}
+        assert set(reader.next_with("alerts")) == {"alerts", *_BEAT}
 
 
 def test_a_board_has_neither_an_id_nor_anything_but_its_board(
@@ -144,14 +150,14 @@ def test_a_board_has_neither_an_id_nor_anything_but_its_board(
     client = _client(server, screens, None)
     with _reading(client, "/board/3/live") as reader:
         event = reader.next_with("parts")
-    assert set(event) == {"parts", "now"} and set(event["parts"]) == {"board"}
+    assert set(event) == {"parts", *_BEAT} and set(event["parts"]) == {"board"}
     assert reader.id == "" and MIDI not in event["parts"]["board"]
 
 
 def test_a_feed_ends_with_its_session(
     screens: Screens, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed, "_BEAT_S", 0.2)
+    monkeypatch.setattr(feed, "_CHECK_S", 0.2)
     client = _client(server, screens)
     with _reading(client, "/live") as reader:
         reader.next_with("tiles")
@@ -166,7 +172,7 @@ def test_a_feed_says_something_though_nothing_happens(
     monkeypatch.setattr(feed, "_BEAT_S", 0.2)
     with _reading(_client(server, screens), f"/live/{BACCARAT}") as reader:
         reader.next_with("parts")
-        assert set(reader.next()) == {"now"}
+        assert set(reader.next()) == {*_BEAT}
 
 
 def test_a_client_that_takes_nothing_is_dropped(
@@ -269,3 +275,90 @@ def test_streams_of_the_api_are_as_described(
         event = reader.next_with(name)
         check(event, schema, path)
         assert name in event
+
+
+# ---- one stream for all pages of a browser
+
+
+def _stream(*parts: str, **more: str) -> str:
+    asked = [(name, value) for part in parts for name, value in (("of", part), ("after", ""))]
+    return f"/stream?{urlencode([*asked, *more.items()])}"
+
+
+def test_a_stream_has_what_each_page_shows_and_refuses_what_its_visitor_may_not_have(
+    screens: Screens, server: Server
+) -> None:
+    may = ("/live", "/live/SHOE-1", "/board/3/live", "/alerts/live?count=yes")
+    refused = {"/live/NONE": 404, "/users": 404, "/rounds/SHOE-1/1/1": 404, "nonsense": 404}
+    opened = screens.desk.newest_note()
+    with _reading(_client(server, screens), _stream(*may, *refused)) as reader:
+        event = reader.next_with("pages")
+    assert event["refused"] == refused
+    assert set(event["pages"]) == {"/live", "/live/SHOE-1", "/board/3/live"}
+    assert event["pages"]["/live"]["all"] and "board" in event["pages"]["/board/3/live"]["parts"]
+    assert {"alerts", *_BEAT} <= event.keys() and reader.id
+    assert "round_opened" not in {note.kind for note in screens.desk.notes(opened)}
+    with _reading(_client(server, screens, "technician"), _stream("/live/SHOE-1")) as reader:
+        assert "/live/SHOE-1" in reader.next_with("pages")["pages"]
+    with _reading(_client(server, screens, "administrator"), _stream("/live/SHOE-1")) as reader:
+        assert reader.next_with("refused")["refused"] == {"/live/SHOE-1": 403}
+
+
+def test_without_a_session_a_stream_has_boards_alone_and_no_id(
+    screens: Screens, server: Server
+) -> None:
+    with _reading(_client(server, screens, None), _stream("/live", "/board/1/live")) as reader:
+        event = reader.next_with("pages")
+    assert event["refused"] == {"/live": 401} and set(event["pages"]) == {"/board/1/live"}
+    assert reader.id == "" and "alerts" not in event
+
+
+def test_a_stream_is_for_the_session_whose_pages_ask_for_it(
+    screens: Screens, server: Server
+) -> None:
+    client = _client(server, screens)
+    (browser,) = re.findall(r'data-browser="(\w+)"', client.get("/").text)
+    other = _client(server, screens)
+    assert client.head(_stream("/live", browser=browser)).status_code == 200
+    assert other.head(_stream("/live", browser=browser)).status_code == 401
+
+
+def test_each_page_of_a_stream_gets_what_changed_since_it_was_made(
+    screens: Screens, server: Server
+) -> None:
+    client = _client(server, screens)
+    with _reading(client, _stream("/live")) as reader:
+        reader.next_with("pages")
+        last_id = reader.id
+    _something_happens(screens, "NEW-8")
+    with _reading(client, f"/stream?of=/live&after={last_id}") as reader:
+        tiles = reader.next_with("pages")["pages"]["/live"]
+        assert "all" not in tiles and len(tiles["tiles"]) == 1
+
+
+def test_a_fault_in_what_one_page_shows_leaves_the_others_theirs(
+    screens: Screens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> dict[str, str]:
+        raise RuntimeError("a fault")
+
+    reported: list[str] = []
+    app = make_app(screens.app.state.services)
+    server = Server(app, Address("127.0.0.1", 0), None, reported.append)
+    server.start()
+    monkeypatch.setattr(board, "_parts", fails)
+    try:
+        with _reading(_client(server, screens), _stream("/board/1/live", "/live")) as reader:
+            event = reader.next_with("pages")
+            assert set(event["pages"]) == {"/live"}
+            assert event["refused"] == {"/board/1/live": 500}
+    finally:
+        server.stop()
+    assert reported[-1] == "RuntimeError: a fault"
+
+
+def test_a_stream_of_more_parts_than_a_browser_has_pages_is_refused(
+    screens: Screens, server: Server
+) -> None:
+    answer = _client(server, screens).get(_stream(*["/live"] * 201))
+    assert answer.status_code == 400 and "at most 200 parts" in answer.text

@@ -74,8 +74,10 @@ def test_an_event_of_a_stream_has_its_time_always_and_all_else_when_it_changed()
             "additionalProperties": False,
         },
         "now": {"type": "integer"},
+        "zone_min": {"type": "integer"},
+        "look": {"$ref": "#/components/schemas/Look"},
     }
-    assert schema["required"] == ["now"]
+    assert schema["required"] == ["now", "zone_min", "look"]
 
 
 @pytest.mark.parametrize("type_", [float, bytes, dict[str, int], int | str, tuple[int, int]])

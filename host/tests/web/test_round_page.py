@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.testclient import TestClient
 
-from host.tests.support.helpers import TEST_KEY, parsed
+from host.tests.support.helpers import TEST_KEY, FirmwareLog, parsed, stored
 from host.tests.support.screens import (
     BACCARAT,
     BOXES,
@@ -23,6 +23,7 @@ from host.tests.support.screens import (
     ORIGIN,
     PASSWORD,
     Screens,
+    screens_of,
 )
 from sabot.audit.bundle import verify_bundle
 from sabot.desk.notes import Note
@@ -31,6 +32,7 @@ from sabot.floor.rounds.proof import Prover
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.events import CardEvent
+from sabot.link.wire import parse_event
 from sabot.text import card_symbol
 from sabot.web.app import make_app
 from sabot.web.pages import round as round_page
@@ -232,3 +234,21 @@ def test_results_come_in_pages(armed: Screens, monkeypatch: pytest.MonkeyPatch) 
         found = re.findall(r'rel="next" href="([^"]+)"', page)
         address = found[0].replace("&amp;", "&") if found else ""
     assert len(seen) == len(set(seen)) == client.get("/api/search?outcome=loses").json()["count"]
+
+
+def test_a_round_from_before_a_clock_was_set_says_by_how_much_its_times_are_wrong(
+    tmp_path: Path,
+) -> None:
+    """A host whose own clock was wrong attached the shoe, and set it again later."""
+    log = FirmwareLog().load().draw("AC", "2H", "next", "9C", "KC", "TD", "9H")
+    unix_ms = parse_event(log.records[-1]).unix_ms
+    assert unix_ms is not None
+    log.set_clock(unix_ms + 40 * 86_400_000)
+    number = log.last_number
+    log.draw("next", "9C", "KC", "TD", "9H")
+    with screens_of(tmp_path / "log.sqlite", {"WRONG": stored(log.records)}) as screens:
+        client = screens.visitor("surveillance")
+        before, after = (client.get(f"/rounds/WRONG/1/{round_}").text for round_ in (1, 2))
+    said = f"40 days 0 h behind: the clock of the shoe was set by so much at event {number}"
+    assert said in before and "Look for it later by as much" in before
+    assert "the clock of the shoe was set" not in after

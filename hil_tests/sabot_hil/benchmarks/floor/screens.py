@@ -64,7 +64,7 @@ _IS_PAINTED = "() => performance.getEntriesByName('first-contentful-paint').leng
 _FIRST_PAINT = """() => {
   const [paint] = performance.getEntriesByName("first-contentful-paint");
   const [page] = performance.getEntriesByType("navigation");
-  return [paint.startTime, page.domContentLoadedEventEnd];
+  return [paint.startTime, page.domContentLoadedEventEnd, page.transferSize, page.decodedBodySize];
 }"""
 
 
@@ -87,6 +87,10 @@ class ScreensMeasured:
     """From the request of the wall until its first paint."""
     whole_page_s: float
     """Until all its tiles were there."""
+    page_bytes: float
+    """Of the wall, on the wire: its document alone, with the head of the answer."""
+    unpacked_bytes: float
+    """The same document as the browser reads it."""
     memory_begin_bytes: int
     memory_end_bytes: int
     server_share: float
@@ -110,7 +114,7 @@ def measure_screens(
             page = shown_in.page
             page.goto(url)
             page.wait_for_function(_IS_PAINTED)
-            first_ms, whole_ms = page.evaluate(_FIRST_PAINT)
+            first_ms, whole_ms, page_bytes, unpacked_bytes = page.evaluate(_FIRST_PAINT)
             page.evaluate(_WATCH)
             commits = _Commits(path, floor, events_per_s)
             commits.start()
@@ -133,6 +137,8 @@ def measure_screens(
                 loaded_s,
                 first_ms / 1000,
                 whole_ms / 1000,
+                page_bytes,
+                unpacked_bytes,
                 memory,
                 _memory_bytes(server.pid),
                 share,
@@ -151,6 +157,12 @@ def screens() -> list[Benchmark]:
         Benchmark("wall: from commit to pixel, median", done.median_ms, "ms", f"aim: 100; {what}"),
         Benchmark("wall: the same, 99 % within", done.most_ms_of_99, "ms", "aim: 500"),
         Benchmark("wall: first paint", done.first_paint_s, "s", "aim: 1"),
+        Benchmark(
+            "wall: the page on the wire",
+            done.page_bytes / 1000,
+            "KB",
+            f"aim: 200; {done.unpacked_bytes / 1000:,.0f} KB as the browser reads it",
+        ),
         Benchmark("wall: all tables loaded", done.loaded_s, "s", "in the background"),
         Benchmark("wall: the server", 100 * done.server_share, "% of a core", what),
     ]

@@ -10,6 +10,8 @@ from sabot_protocol import events
 _DAY_MS = 86_400_000
 _SET_BACK_MS = 120_000  # a clock may be set back by this much without a note
 _AHEAD_MS = 366 * _DAY_MS
+_BEFORE = 7
+"""Where `before_unix_ms` is in the values of the event `clock_set`."""
 _MAY_SET = (events.CLOCK_SET.number, UNKNOWN)
 
 
@@ -50,10 +52,24 @@ class ClockChecks:
                 detail = f"its clock says {utc_time(unix_ms) or 'nothing'}, not {expected}"
                 self._report(number, "time", detail)
                 return base
-        if unix_ms is not None and self.latest is not None:
+        if kind == events.CLOCK_SET.number and type(values[_BEFORE]) is int and unix_ms is not None:
+            self._was_wrong(number, unix_ms, values[_BEFORE])
+        elif unix_ms is not None and self.latest is not None:
             passed = t_ms - t_before if boot == boot_before else 0
             self._set(number, unix_ms, self.latest + passed)
         return now
+
+    def _was_wrong(self, number: int, unix_ms: int, before: int) -> None:
+        """Note that a host has set a clock that ran wrong, if it was far from right."""
+        by_ms = unix_ms - before
+        if abs(by_ms) > _SET_BACK_MS and len(self._notes) < MOST_OF_A_KIND:
+            how, was = ("ahead", "behind") if by_ms > 0 else ("back", "ahead")
+            amount = _amount(by_ms)
+            detail = (
+                f"the clock was set {how} by {amount}, to {utc_time(unix_ms)}: the times before "
+                f"this event, since it was set before, are {amount} {was}"
+            )
+            self._notes.append(Note(self._unit, number, "clock", detail))
 
     def _set(self, number: int, unix_ms: int, expected: int) -> None:
         if unix_ms < expected - _SET_BACK_MS:
@@ -73,6 +89,12 @@ class ClockChecks:
                 f"{counted(timeless, 'round')} without a time of day: no host had set the clock"
             )
             self._notes.append(Note(self._unit, 0, "clock", detail))
+
+
+def _amount(ms: int) -> str:
+    s = round(abs(ms) / 1000)
+    days, hours = divmod(round(s / 3600), 24)
+    return f"{counted(days, 'day')} {hours} h" if days else f"{s} s"
 
 
 def _span(ms: int) -> str:

@@ -23,6 +23,7 @@ from starlette.responses import JSONResponse, Response
 
 from sabot.desk.roles import RIGHTS
 from sabot.web.access import PUBLIC, SIGNED_IN, Guarded, Handler, Visit
+from sabot.web.feed import Look
 
 Schema = Mapping[str, Any]
 """A JSON schema."""
@@ -38,11 +39,14 @@ class _OpenAlerts(TypedDict):
 
 
 class _OfEvery(TypedDict):
-    """What an event of a stream may have besides what changed: how many alerts are open, and the
-    time. One with the time alone shows that the connection lasts."""
+    """What an event of a stream has besides what changed: how many alerts are open, the server's
+    time and zone, and its newest look at the log. One with nothing else comes every 5 s; what the
+    client has is as old as that look."""
 
     alerts: _OpenAlerts
     now: int
+    zone_min: int
+    look: Look
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +165,7 @@ class Types:
         """The schema of an event of a stream."""
         fields = {**get_type_hints(changed, include_extras=True), **get_type_hints(_OfEvery)}
         schemas = {name: self.schema(type_) for name, type_ in fields.items()}
-        schema = {**_record(schemas, ["now"]), **_description(changed)}
+        schema = {**_record(schemas, ["now", "zone_min", "look"]), **_description(changed)}
         return self._reference(changed.__name__, schema)
 
     def _of_typed_dict(self, type_: Any) -> Schema:

@@ -12,9 +12,9 @@ from sabot.errors import DeskRefused
 from sabot.notable.kinds import kind_named
 from sabot.table_time import text_of
 from sabot.web.access import Guarded, Visit, form_token
-from sabot.web.feed import FeedResponse
+from sabot.web.feed import Live
 from sabot.web.rendering import html_of, page
-from sabot.web.sources import Nothing, Parts
+from sabot.web.sources import Nothing, Parts, Source
 
 _MOST_OPEN, _MOST_DONE = 200, 50
 _MANY = 3
@@ -38,13 +38,12 @@ def _page(visit: Visit, problem: str = "", status: int = 200) -> Response:
     return page(visit, "alerts.html", shown, status=status)
 
 
-def _live(visit: Visit) -> Response:
+def _live(visit: Visit) -> Source:
     """What changes on the page, or for other pages the count alone."""
     floor = visit.services.floor
     if "count" in visit.request.query_params:
-        return FeedResponse(visit, Nothing())
-    parts = Parts(floor, lambda: floor.alerts.newest, lambda: _parts(visit))
-    return FeedResponse(visit, parts)
+        return Nothing()
+    return Parts(floor, lambda: floor.alerts.newest, lambda: _parts(visit))
 
 
 def _acknowledge(visit: Visit) -> Response:
@@ -111,7 +110,7 @@ def _parts(visit: Visit) -> Mapping[str, str]:
 
 ROUTES = [
     Guarded("/alerts", _alerts, "alerts"),
-    Guarded("/alerts/live", _live, "alerts"),
+    Live("/alerts/live", _live, "alerts"),
     Guarded("/alerts/acknowledge", _acknowledge, "acknowledge", ["POST"]),
     Guarded("/alerts/acknowledge-kind", _acknowledge_kind, "acknowledge", ["POST"]),
 ]

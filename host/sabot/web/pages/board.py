@@ -18,9 +18,9 @@ from sabot.log.rounds import Round
 from sabot.reports.drawn_roads import BOARD, MARKS, roads_of, totals_of
 from sabot.reports.roads import outcomes_of
 from sabot.web.access import PUBLIC, Guarded, Visit
-from sabot.web.feed import FeedResponse
-from sabot.web.rendering import html_of, page
-from sabot.web.sources import Parts
+from sabot.web.feed import Live
+from sabot.web.rendering import beat_of, html_of, page
+from sabot.web.sources import Parts, Source
 
 _LAST = 40
 
@@ -32,11 +32,12 @@ def _boards(visit: Visit) -> Response:
 
 def _board(visit: Visit) -> Response:
     name = visit.request.path_params["table"]
-    shown = {"name": name, "board": Markup(_parts(_table_of(visit.services.floor, name))["board"])}
-    return HTMLResponse(html_of("board.html", **shown))
+    beat = beat_of(visit)  # first: what is shown is at least so new
+    board = Markup(_parts(_table_of(visit.services.floor, name))["board"])
+    return HTMLResponse(html_of("board.html", name=name, board=board, beat=beat))
 
 
-def _live(visit: Visit) -> Response:
+def _live(visit: Visit) -> Source:
     name, floor = visit.request.path_params["table"], visit.services.floor
     _table_of(floor, name)
 
@@ -48,7 +49,7 @@ def _live(visit: Visit) -> Response:
         table = _newest(floor, name)
         return {} if table is None else _parts(table)
 
-    return FeedResponse(visit, Parts(floor, key, render))
+    return Parts(floor, key, render)
 
 
 def _table_of(floor: Floor, name: str) -> Table:
@@ -92,6 +93,6 @@ def _parts(table: Table) -> dict[str, str]:
 
 ROUTES = [
     Guarded("/boards", _boards, "boards"),
-    Guarded("/board/{table:path}/live", _live, PUBLIC),
+    Live("/board/{table:path}/live", _live, PUBLIC),
     Guarded("/board/{table:path}", _board, PUBLIC),
 ]

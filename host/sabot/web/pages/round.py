@@ -18,6 +18,7 @@ from sabot.keys import signing
 from sabot.log.boards import unit_of
 from sabot.log.found import LARGEST
 from sabot.log.reveal import hidden_round
+from sabot.notable.clock_changes import change_after
 from sabot.notable.incident import Incident
 from sabot.table_time import moment_of, text_of, time_of_day
 from sabot.web.access import Guarded, Visit
@@ -56,6 +57,7 @@ def _shown(visit: Visit, view: RoundView) -> dict[str, Any]:
     times = {each.number: each.unix_ms for each in view.events}
     return {
         "r": view,
+        "clock": change_after(visit.services.store, view.unit, view.first_event),
         "time_at": lambda event: _exact(times.get(event), zone),
         "picture": picture_of(view),
         "zone": str(zone),

@@ -17,9 +17,9 @@ from sabot.reports.roads import outcomes_of
 from sabot.reports.units import unit_of
 from sabot.table_time import time_of_day
 from sabot.web.access import Guarded, Visit
-from sabot.web.feed import FeedResponse
+from sabot.web.feed import Live
 from sabot.web.rendering import html_of, page
-from sabot.web.sources import Parts
+from sabot.web.sources import Parts, Source
 from sabot.web.tile_view import points, view_of
 
 _LAST_ROUNDS = 12
@@ -41,19 +41,21 @@ def _table(visit: Visit) -> Response:
     return page(visit, "table.html", shown)
 
 
-def _live(visit: Visit) -> Response:
+def _live(visit: Visit) -> Source:
     unit, floor = visit.request.path_params["unit"], visit.services.floor
     tile_of(visit, unit)
 
     def render() -> Mapping[str, str]:
         tile = floor.tile(unit)
-        return {} if tile is None else _parts(visit, tile)
+        if tile is None:  # what else the page shows stays, so it says that it is old
+            return {"part-state": html_of("table/gone.html", problem=floor.problem)}
+        return _parts(visit, tile)
 
     def key() -> object:
         tile = floor.tile(unit)
         return None if tile is None else tile.version
 
-    return FeedResponse(visit, Parts(floor, key, render))
+    return Parts(floor, key, render)
 
 
 def tile_of(visit: Visit, unit: str) -> Tile:
@@ -136,5 +138,5 @@ def _now_unix_ms() -> int:
 
 ROUTES = [
     Guarded("/tables/{unit:path}", _table, "table"),
-    Guarded("/live/{unit:path}", _live, "table"),
+    Live("/live/{unit:path}", _live, "table"),
 ]

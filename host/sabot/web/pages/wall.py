@@ -10,7 +10,7 @@ from starlette.responses import Response
 from sabot.floor.live import Floor
 from sabot.floor.wall import Tile, by_need
 from sabot.web.access import Guarded, Visit
-from sabot.web.feed import FeedResponse
+from sabot.web.feed import Live
 from sabot.web.pictures import plate_grid
 from sabot.web.rendering import page
 from sabot.web.sources import Changed
@@ -31,10 +31,6 @@ def _wall(visit: Visit) -> Response:
         "tiles": _rendered(visit, by_need(floor.tiles(), now_unix_ms), now_unix_ms),
     }
     return page(visit, "wall.html", shown)
-
-
-def _live(visit: Visit) -> Response:
-    return FeedResponse(visit, _Tiles(visit))
 
 
 class _Tiles:
@@ -81,4 +77,4 @@ def _now_unix_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-ROUTES = [Guarded("/", _wall, "wall"), Guarded("/live", _live, "wall")]
+ROUTES = [Guarded("/", _wall, "wall"), Live("/live", _Tiles, "wall")]

@@ -1,42 +1,58 @@
-// The feed of a page. It goes on where it was: after a lost connection, a server that was started
-// again, or a hidden tab. Changes are shown together, once a frame.
+// The feed of a page, which all pages of the browser share. It goes on where it was: after a lost
+// connection, a server that was started again, or a hidden tab.
 
-const SILENT_MS = 25000; // the server says something every ten seconds
-const AGAIN_MS = 2000;
+import { Hub } from "./hub.js";
+import { beat } from "./beat.js";
+
+const HERE_MS = 20000;
+const NO_HUB_MS = 60000; // a worker that says nothing for so long has ended
 const HIDDEN_MS = 60000;
 
-const { live, have } = document.body.dataset;
+const { live, have = "", browser = "" } = document.body.dataset;
 const line = document.getElementById("line");
 
-export function listen(show) {
+// `show` gets what has changed. `ended` is called when the session has, or what the page is about.
+export function listen(show, ended = () => location.reload()) {
   if (!live) return;
-  let last = have ?? "", source = null, heard = Date.now(), again = 0, hidden = 0;
+  let last = have, port = null, heard = 0, hidden = 0, shared = true;
 
-  function open() {
-    clearTimeout(again);
-    source?.close();
-    heard = Date.now();
-    const address = new URL(live, location.href);
-    address.searchParams.set("after", last);
-    source = new EventSource(address);
-    source.onmessage = (event) => {
-      heard = Date.now();
-      last = event.lastEventId;
-      say("");
-      show(JSON.parse(event.data));
-    };
-    source.addEventListener("ended", () => location.reload());
-    source.onerror = lost;
+  function connect() {
+    port?.close();
+    heard = performance.now();
+    port = shared ? sharedHub() : ownHub();
+    port.onmessage = ({ data }) => told(data);
+    here();
   }
 
-  async function lost() {
-    say("Connection lost. Trying again.");
-    if (source.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
-    source.close();
-    clearTimeout(again);
-    again = setTimeout(open, AGAIN_MS);
-    const answer = await fetch(live, { method: "HEAD" }).catch(() => null);
-    if (answer && (answer.status === 401 || answer.status === 403)) location.reload();
+  function sharedHub() {
+    if (!globalThis.SharedWorker) return ownHub();
+    const worker = new SharedWorker(new URL("./worker.js", import.meta.url), { type: "module" });
+    worker.onerror = () => {
+      if (shared) port = null, shared = false, connect();
+    };
+    return worker.port;
+  }
+
+  function ownHub() {
+    shared = false;
+    const { port1, port2 } = new MessageChannel();
+    new Hub().join(port2);
+    return port1;
+  }
+
+  const here = (more) => port.postMessage({ path: live, have: last, browser, ...more });
+
+  function told({ changed, id, refused, ended: over, lost }) {
+    heard = performance.now();
+    if (over || refused === 401 || refused === 403 || refused === 404) ended();
+    else if (lost) say("Connection lost. Trying again.");
+    else if (changed) {
+      say("");
+      show(changed); // first: a page that could not show it is not live
+      last = id ?? "";
+      beat(changed);
+      here();
+    }
   }
 
   function say(text) {
@@ -44,17 +60,17 @@ export function listen(show) {
     if (line) line.hidden = text === "";
   }
 
-  // A page that shows one table need not hear of it while no one sees it: a browser has only six
-  // connections to a server. The wall and the alerts go on, for their count and sound.
-  const rests = document.body.dataset.rests !== undefined;
+  addEventListener("pagehide", () => port.postMessage({ bye: true }));
+  addEventListener("pageshow", ({ persisted }) => persisted && here());
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hidden);
-    if (document.hidden && rests) hidden = setTimeout(() => source.close(), HIDDEN_MS);
-    else if (!document.hidden && source.readyState === EventSource.CLOSED) open();
+    if (!document.hidden) here();
+    else if (!shared) hidden = setTimeout(() => port.postMessage({ bye: true }), HIDDEN_MS);
   });
   setInterval(() => {
-    const resting = rests && document.hidden;
-    if (!resting && Date.now() - heard > SILENT_MS) open();
-  }, 5000);
-  open();
+    if (document.hidden && !shared) return;
+    if (performance.now() - heard > NO_HUB_MS) connect();
+    else here({ ask: true });
+  }, HERE_MS);
+  connect();
 }

@@ -1,5 +1,6 @@
 // What every page does: its feed, the count of open alerts, times that pass, the sound.
 
+import { serverTime } from "./beat.js";
 import { listen } from "./live.js";
 import { beep } from "./sound.js";
 
@@ -49,10 +50,9 @@ function focusAgain(part, before) {
 }
 
 // Times since something began, by the server's clock.
-let ahead = 0;
 export function showTimes(within = document) {
   for (const each of within.querySelectorAll("time[data-since]")) {
-    const text = duration(Date.now() + ahead - Number(each.dataset.since));
+    const text = duration(serverTime() - Number(each.dataset.since));
     if (each.textContent !== text) each.textContent = text;
   }
 }
@@ -66,7 +66,6 @@ function duration(ms) {
 }
 
 listen((changed) => {
-  ahead = changed.now - Date.now();
   if (changed.alerts) showAlerts(changed.alerts);
   if (changed.parts) {
     showParts(changed.parts);
