@@ -178,7 +178,7 @@ PICTURE = _silence(
     figure="the time of the newest look at the log after which all was shown",
     after_s=15.0,
     words="NOT LIVE: this is the picture of {time}",
-    where=(Where.SCREEN, Where.OUTPUT),
+    where=(Where.SCREEN,),
     ways={
         "hangs": "the server hangs",
         "swallows": "a proxy between server and browser swallows what is sent",
@@ -195,6 +195,16 @@ FOLLOWER = _silence(
     where=(Where.SCREEN, Where.METRIC),
     alarm="SabotNotLive",
     ways={"hangs": "it hangs"},
+)
+
+WATCH = _silence(
+    "watch",
+    part="the thread of `sabot watch` that follows the log",
+    figure=PICTURE.figure,
+    after_s=15.0,
+    words=PICTURE.words,
+    where=(Where.OUTPUT,),
+    ways={"hangs": "it hangs, while keys are still answered"},
 )
 
 CLOCK = _silence(

@@ -33,7 +33,9 @@ _OF_RECEIPTS = {
 }  # fmt: skip
 _WANTED = {
     "log": _OF_A_LOG | _OF_A_FILE | {"sabot_commit_seconds", "sabot_records_stored"},
-    "serve": _OF_A_LOG | _OF_A_FILE | {"sabot_tables", "sabot_alerts_open", "sabot_picture_age_seconds"},
+    "serve": _OF_A_LOG | _OF_A_FILE | {
+        "sabot_tables", "sabot_alerts_open", "sabot_picture_age_seconds",
+    },
     "forward": _OF_A_LOG | _OF_A_FILE | _OF_RECEIPTS | {
         "sabot_forward_connected", "sabot_forward_backlog_events", "sabot_forward_records",
         "sabot_forward_batch_seconds",

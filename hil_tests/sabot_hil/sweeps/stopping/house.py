@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ from sabot_hil.sweeps.stopping.waiting import READY_S, wait_until
 T = TypeVar("T")
 
 SABOT = str(Path(sys.executable).with_name("sabot"))
+HANGING = [sys.executable, "-m", "sabot_hil.sweeps.stopping.hanging"]
 UNIT = "SHOE-7"
 LOG = "log.sqlite"
 
@@ -38,11 +40,17 @@ _END_S = 15.0
 class Program:
     """A command of Sabot as a child process, with all that it has printed."""
 
-    def __init__(self, folder: Path, *words: object, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *words: object,
+        env: dict[str, str] | None = None,
+        start: Sequence[str] = (),
+    ) -> None:
         self._printed = folder / f"{words[0]}-{time.monotonic_ns()}.out"
         with self._printed.open("wb") as out:
             self.process = children.start(
-                [SABOT, *map(str, words)],
+                [*(start or [SABOT]), *map(str, words)],
                 cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
             )  # fmt: skip
 
@@ -125,16 +133,20 @@ class House:
         self._parts.callback(dealer.stop)
         return shoe
 
-    def program(self, *words: object, env: dict[str, str] | None = None) -> Program:
+    def program(
+        self, *words: object, env: dict[str, str] | None = None, start: Sequence[str] = ()
+    ) -> Program:
         """Start a command of Sabot."""
-        program = Program(self.folder, *words, env=env)
+        program = Program(self.folder, *words, env=env, start=start)
         self._parts.callback(program.end)
         return program
 
-    def measured(self, *words: object, env: dict[str, str] | None = None) -> Program:
+    def measured(
+        self, *words: object, env: dict[str, str] | None = None, start: Sequence[str] = ()
+    ) -> Program:
         """As `program`, with its metrics for `prometheus`."""
         at = free_port()
-        program = self.program(*words, "--metrics", f"127.0.0.1:{at}", env=env)
+        program = self.program(*words, "--metrics", f"127.0.0.1:{at}", env=env, start=start)
         self._metrics[f"sabot-{words[0]}"] = at
         return program
 
@@ -143,19 +155,20 @@ class House:
         port `alarms_to`."""
         return self.enter(prometheus(self.folder, self._metrics, alarms_to))
 
-    def log(self, port: str) -> Program:
+    def log(self, port: str, env: dict[str, str] | None = None) -> Program:
         """Log the shoe at `port`, and wait until it has stored rounds."""
-        log = self.measured("log", port, "--db", self.db)
+        log = self.measured("log", port, "--db", self.db, env=env)
         log.wait_for(r"round +3|[^0-9]3 +\S+ wins")
         return log
 
-    def screens(self) -> "Screens":
-        """Start the screens, with a user who has signed in."""
+    def screens(self, *, can_hang: bool = False) -> "Screens":
+        """Start the screens, with a user who has signed in. After SIGUSR1 they hang if they can."""
         if not self.db.exists():
             open_store(self.db, create=True).close()
         with open_store(self.db) as store:
             Desk.make(store, self.db.with_suffix(".keys"), "admin", _PASSWORD)
-        server = self.measured("serve", "--db", self.db, "--listen", "127.0.0.1:0")
+        words = "serve", "--db", self.db, "--listen", "127.0.0.1:0"
+        server = self.measured(*words, start=HANGING if can_hang else ())
         url = server.wait_for(r"http://\S+/(?=\s)")
         with open_store(self.db) as store:
             desk = Desk(store)
@@ -163,7 +176,7 @@ class House:
             token = desk.sign_in("officer", _PASSWORD, origin="")
         client = httpx2.Client(base_url=url, timeout=READY_S, cookies={"sabot_session": token})
         self._parts.enter_context(client)
-        return Screens(server, url, client)
+        return Screens(server, url, token, client)
 
     def enter(self, context: AbstractContextManager[T]) -> T:
         """Enter what ends with the house."""
@@ -176,6 +189,8 @@ class Screens:
 
     server: Program
     url: str
+    token: str
+    """Of the user's session."""
     client: httpx2.Client
 
     def text(self, path: str) -> str:
