@@ -7,8 +7,8 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from sabot.errors import BoardUnfit, FlashBroken, ImageUnusable, NoShoe, PortBusy, PortNotFound
@@ -20,6 +20,10 @@ from sabot_protocol.release import ReleaseError, numbers_of
 MOUNTS = Path("/proc/mounts")
 """Linux's list of mounted file systems."""
 
+DISKS = Path("/dev/disk/by-id")
+"""Where udev names the disks of this machine."""
+
+_DISK = "usb-RPI_RP2_*-part1"
 _INFO = "INFO_UF2.TXT"
 _BOARD_ID = "Board-ID: "
 _RP2040 = "RPI-RP2"
@@ -50,7 +54,7 @@ def image_bytes(path: Path, oldest: str) -> bytes:
     return path.read_bytes()
 
 
-def find_bootloader(mounts: Path = MOUNTS) -> Path:
+def find_bootloader(mounts: Path = MOUNTS, disks: Path = DISKS) -> Path:
     """Return the drive of the only RP2040 in its boot loader.
 
     Raises BoardUnfit if there is none, more than one, or only a drive of another chip.
@@ -62,26 +66,37 @@ def find_bootloader(mounts: Path = MOUNTS) -> Path:
         raise BoardUnfit(f"{' and '.join(map(str, found))}: more than one board; detach the others")
     if not found and others:
         raise BoardUnfit(f"{others[0]}, not an RP2040; attach a Raspberry Pi Pico")
+    there = [os.path.realpath(each) for each in sorted(disks.glob(_DISK))]
+    if not found and there:
+        raise BoardUnfit(
+            f"{there[0]}: the drive of a board in its boot loader, which is not mounted; mount it, "
+            f"as with `udisksctl mount -b {there[0]}`, and try again"
+        )
     if not found:
         raise BoardUnfit(f"no drive of a boot loader is mounted; {_AGAIN}")
     return found[0]
 
 
-def copy_image(image: bytes, drive: Path) -> None:
-    """Copy an image onto the drive.
+def copy_image(image: bytes, drive: Path) -> str:
+    """Copy an image onto the drive. Return an error while it was written, after which the board may
+    have it all the same: as soon as it has the last block it restarts, and the drive is gone.
 
-    Raises BoardUnfit if nothing was copied, FlashBroken if copying stopped in the middle.
+    Raises BoardUnfit if nothing was copied, FlashBroken if it cannot be.
     """
+    failed = ""
     try:
         descriptor = os.open(drive / _NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         try:
             at = 0
             while at < len(image):
                 at += os.write(descriptor, image[at:])
-            with _vanishing_drive():
-                os.fsync(descriptor)
+            os.fsync(descriptor)
+        except OSError as error:
+            if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC):
+                raise
+            failed = error.strerror or type(error).__name__
         finally:
-            with _vanishing_drive():
+            with suppress(OSError):
                 os.close(descriptor)
     except OSError as error:
         if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
@@ -91,6 +106,7 @@ def copy_image(image: bytes, drive: Path) -> None:
         if error.errno == errno.ENOSPC:
             raise BoardUnfit(f"{drive}: full; {_AGAIN}") from None
         raise FlashBroken(f"{drive}: copying failed ({error.strerror}); {_AGAIN}") from None
+    return failed
 
 
 def opens(port: str) -> bool:
@@ -106,6 +122,7 @@ def put_micropython(
     image: bytes,
     port: str | None,
     mounts: Path = MOUNTS,
+    disks: Path = DISKS,
     attached: Callable[[], list[ports.PortInfo]] = ports.attached,
     opens: Callable[[str], bool] = opens,
     now_s: Callable[[], float] = time.monotonic,
@@ -116,12 +133,14 @@ def put_micropython(
     The port is `port` or, with None, the one that appears. Raises BoardUnfit if there is no such
     board or more than one, FlashBroken if the board does not take the image or does not start.
     """
-    drive = find_bootloader(mounts)
+    drive = find_bootloader(mounts, disks)
     before = {info.serial for info in attached()}
-    copy_image(image, drive)
+    failed = copy_image(image, drive)
 
     def wait_for(condition: Callable[[], object], problem: str) -> None:
         def look() -> None:
+            if not condition() and failed:  # it has not restarted with the image: it lacks a part
+                raise FlashBroken(f"{drive}: copying failed ({failed}); {_AGAIN}")
             if not condition():
                 raise FlashBroken(f"{problem} within {_PATIENCE_S:.0f} s; {_AGAIN}")
 
@@ -143,16 +162,6 @@ def put_micropython(
         raise BoardUnfit(f"{' and '.join(found)}: it is not clear which is the board; name one")
     wait_for(lambda: opens(found[0]), f"{found[0]}: its port does not open")
     return found[0]
-
-
-@contextmanager
-def _vanishing_drive() -> Iterator[None]:
-    """Ignore errors that come because the board restarts as soon as it has the whole image."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EROFS):
-            raise
 
 
 def _mounted(mounts: Path) -> list[Path]:

@@ -68,11 +68,21 @@ _TRANSPORT_ERRORS = (TransportError, OSError, struct.error, ValueError, SyntaxEr
 
 _INSPECT = """\
 import os, sys
-def size(path):
+def found(path):
     try:
-        return os.stat(path)[6]
+        return os.stat(path)
     except OSError:
         return None
+def size(path):
+    at = found(path)
+    return None if at is None else at[6]
+def is_folder(path):
+    return bool(found(path)[0] & 0x4000)
+def folders(path):
+    at = found(path)
+    if at is None or not at[0] & 0x4000:
+        return []
+    return [entry[0] for entry in os.ilistdir(path) if entry[1] & 0x4000]
 def contains(path, text):
     try:
         with open(path) as file:
@@ -81,7 +91,9 @@ def contains(path, text):
         return False
 print(repr((sys.platform, getattr(sys.implementation, "_machine", ""),
             list(sys.implementation.version[:3]), os.statvfs("/"),
-            {path: size("/" + path) for path in PATHS}, contains("/main.py", TEXT))))
+            {path: size("/" + path) for path in PATHS}, contains("/main.py", TEXT),
+            [path for path in PATHS if found("/" + path) and is_folder("/" + path)],
+            folders("/" + STATE))))
 """
 
 
@@ -123,6 +135,8 @@ class BoardState:
     """Bytes of each file that is there, by path."""
     starts_shoe: bool
     """Whether its main.py starts a shoe."""
+    wrong: Mapping[str, str]
+    """What each path is that cannot be what it has to be: "a file" or "a folder"."""
 
 
 def signed_release(folder: Path, house: Path) -> Release:
@@ -150,6 +164,12 @@ def why_unfit(found: BoardState, manifest: release.Manifest, *, force: bool) -> 
         return (
             f"its MicroPython is {found.micropython}, the release needs {manifest.micropython}; "
             "put that on it with --micropython"
+        )
+    for path, kind in found.wrong.items():
+        other, remove = ("a folder", "rm") if kind == "a file" else ("a file", "rm -r")
+        return (
+            f"its {path} is {kind}, where Sabot has {other}, and flashing it again cannot change "
+            f"that; see what it is, and remove it with `mpremote connect PORT fs {remove} :{path}`"
         )
     ours = found.starts_shoe or (
         _NEW_MAIN not in found.sizes and not {_BOOT, _SABOT}.isdisjoint(found.sizes)
@@ -313,8 +333,15 @@ def _missing_files(
 
 
 def _inspect(board: SerialTransport, paths: list[str]) -> BoardState:
-    answer = board.exec(f"PATHS = {paths!r}\nTEXT = {_OUR_MAIN!r}\n{_INSPECT}").decode()
-    platform, machine, version, system, sizes, starts_shoe = ast.literal_eval(answer.strip())
+    given = f"PATHS = {paths!r}\nTEXT = {_OUR_MAIN!r}\nSTATE = {_STATE!r}\n"
+    answer = board.exec(given + _INSPECT).decode()
+    platform, machine, version, system, sizes, starts_shoe, folders, in_state = ast.literal_eval(
+        answer.strip()
+    )
+    wrong = {path: "a folder" for path in folders if path != _STATE}
+    if sizes.get(_STATE) is not None and _STATE not in folders:
+        wrong[_STATE] = "a file"
+    wrong |= {f"{_STATE}/{_shown(str(name))}": "a folder" for name in in_state}
     if platform == _SIMULATED:
         name = "sim"
     else:
@@ -327,6 +354,7 @@ def _inspect(board: SerialTransport, paths: list[str]) -> BoardState:
         free_blocks=system[3],
         sizes={path: size for path, size in sizes.items() if size is not None},
         starts_shoe=starts_shoe,
+        wrong=wrong,
     )
 
 

@@ -21,6 +21,7 @@ class _Desk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.mounts = folder / "mounts"
+        self.disks = folder / "by-id"
         self.boards = [PortInfo("OTHER", "/dev/ttyACM0", "USB board")]
         self.drives: list[Path] = []
         self.now_s = 0.0
@@ -61,6 +62,7 @@ class _Desk:
             _IMAGE,
             port,
             self.mounts,
+            self.disks,
             lambda: self.boards,
             lambda _: self.now_s >= self.opens_at_s,
             lambda: self.now_s,
@@ -142,12 +144,46 @@ def test_a_board_has_the_image_if_it_vanishes_after_the_last_block_but_not_befor
     def vanished(*_: object) -> int:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
+    desk.takes_image = False
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", vanished)
         assert "copying failed (Input/output error)" in _error_line(FlashBroken, desk)
+    desk.takes_image, desk.boards = True, desk.boards[:1]
+    desk.appear_at_s[desk.now_s + 1] = "NEW"
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", vanished)
         assert desk.flash() == "NEW"
+
+
+def test_an_error_at_the_last_block_is_none_if_the_board_restarts_with_the_image(
+    desk: _Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A drive that is mounted without a cache: the write itself fails, as the board is gone."""
+    found = desk.mount("RPI-RP2", "RPI-RP2")
+    desk.appear_at_s[1.0] = "NEW"
+    write = os.write
+
+    def last_block_fails(descriptor: int, data: bytes) -> int:
+        write(descriptor, data)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", last_block_fails)
+        assert desk.flash() == "NEW"
+    assert (found / "micropython.uf2").read_bytes() == _IMAGE
+
+
+def test_a_drive_that_is_not_mounted_is_said_to_be_that(desk: _Desk) -> None:
+    desk.disks.mkdir()
+    (desk.folder / "sdb1").touch()
+    (desk.disks / "usb-RPI_RP2_E0C9125B0D9B-0:0-part1").symlink_to(desk.folder / "sdb1")
+    disk = desk.folder / "sdb1"
+    message = _error_line(BoardUnfit, desk)
+    assert message.startswith(f"{disk}: the drive of a board in its boot loader, which is not mou")
+    assert f"`udisksctl mount -b {disk}`" in message
+    desk.mount("RPI-RP2", "RPI-RP2")
+    desk.appear_at_s[1.0] = "NEW"
+    assert desk.flash() == "NEW"
 
 
 def test_a_board_that_does_not_take_the_image_or_come_back_is_an_error(desk: _Desk) -> None:

@@ -1,5 +1,6 @@
 """Flashing a release onto bare boards: simulated ones, through mpremote's own transport."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -183,6 +184,45 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(SerialTransport, "fs_writefile", written)
     return paths
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "said"),
+    [
+        ("open('/state', 'w').close()", "state", "its state is a file, where Sabot has a folder"),
+        ("os.mkdir('/main.py')", "main.py", "its main.py is a folder, where Sabot has a file"),
+        ("os.mkdir('/a.code')", "a.code", "its a.code is a folder, where Sabot has a file"),
+        (
+            "os.mkdir('/state'); os.mkdir('/state/unit.cbor')",
+            "state/unit.cbor",
+            "its state/unit.cbor is a folder, where Sabot has a file",
+        ),
+    ],
+)
+def test_a_path_of_the_wrong_kind_is_named_with_what_to_do_and_no_retry_is_advised(
+    board: SimulatedShoe, make: str, path: str, said: str
+) -> None:
+    """Before anything is written: flashing again could never change it."""
+    with _repl(board) as repl:
+        repl.exec(f"import os\n{make}")
+    with pytest.raises(BoardUnfit) as refused:
+        _flash("BARE-1", _small(), _begins)
+    message = str(refused.value)
+    assert message.startswith(f"BARE-1: {said}") and "\n" not in message
+    (remove,) = re.findall(rf"`mpremote connect PORT fs (rm(?: -r)?) :{path}`", message)
+    with _repl(board) as repl:  # as that command does
+        repl.exec(f"import os\nos.{'rmdir' if remove == 'rm -r' else 'remove'}('/{path}')")
+    with pytest.raises(_Begun):
+        _flash("BARE-1", _small(), _begins)
+
+
+class _Begun(Exception):
+    """The board is fit: its first file would be written now."""
+
+
+def _begins(progress: Progress) -> None:
+    if progress.what == "beginning to copy":
+        raise _Begun
 
 
 def test_a_flashed_board_runs_the_release_unprovisioned_and_is_not_flashed_again(
@@ -458,7 +498,7 @@ def test_a_port_where_nothing_answers_is_reported() -> None:
 def test_what_a_board_says_of_itself_cannot_control_the_terminal(
     board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = b"('rp2', 'Evil \\x1b[2J\\nboard', [1, 28, 0], [4096] * 10, {}, False)\n"
+    answer = b"('rp2', 'Evil \\x1b[2J\\nboard', [1, 28, 0], [4096] * 10, {}, False, [], [])\n"
     monkeypatch.setattr(
         SerialTransport, "exec", lambda *_, **__: answer.replace(b"[4096] * 10", b"()")
     )
