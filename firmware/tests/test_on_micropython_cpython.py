@@ -32,7 +32,12 @@ def _portable() -> list[str]:
 @pytest.mark.parametrize("module", _portable())
 def test_passes_under_micropython_with_the_heap_of_the_board(module: str) -> None:
     run = subprocess.run(
-        [*interpreter(HEAP_BYTES + _TEST_BYTES + _GARBAGE_BYTES), "-m", "firmware.tests.run", module],
+        [
+            *interpreter(HEAP_BYTES + _TEST_BYTES + _GARBAGE_BYTES),
+            "-m",
+            "firmware.tests.run",
+            module,
+        ],
         cwd=_ROOT,
         env=environment(),
         capture_output=True,
