@@ -247,8 +247,8 @@ def test_the_heap_of_an_idle_shoe_is_measured_without_what_dealing_has_left(tmp_
         for seed in (1, 4):
             logger = Logger(store, [shoe.port], LogWatcher(), once=True)
             logger.start()
-            Dealer(shoe.bench, shuffled(seed), card_set=0, pace=0).deal()
-            logger.wait(60)
+            Dealer(shoe.bench, shuffled(seed, cut_from_end=330), card_set=0, pace=0).deal()
+            logger.wait(200)
             with Port(shoe.port) as port:
                 client = Client(port, keys=CommandKeyFile.load(None))
                 free.append(doctor.examine(client).status.heap_free)
