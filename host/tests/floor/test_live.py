@@ -29,7 +29,7 @@ from sabot.log.presence import ATTACHED, Span
 from sabot.log.rounds import dealt_of
 from sabot.log.store import Store, open_store
 
-_PATIENCE_S = 10.0
+_PATIENCE_S = 100.0
 _NOW = 1_795_000_000_000
 
 

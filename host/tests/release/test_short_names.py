@@ -75,7 +75,7 @@ def _run(made: dict[str, bytes], folder: Path, command: list[str]) -> str:
         (folder / path).write_bytes(source)
     (folder / "main.py").write_text("import made.derived\n")
     done = subprocess.run(
-        [*command, "main.py"], cwd=folder, capture_output=True, text=True, check=True, timeout=20
+        [*command, "main.py"], cwd=folder, capture_output=True, text=True, check=True, timeout=200
     )
     return done.stdout
 

@@ -210,7 +210,7 @@ def simulating(folder: Path, unit: str, *arguments: str) -> Iterator[RunningComm
     with running(folder, "sim", *options) as sim:
         sim.first_line()
         yield sim
-        assert sim.end(10) == 0
+        assert sim.end() == 0
 
 
 @contextmanager

@@ -254,7 +254,7 @@ class Answering:
         """Remove the port."""
         if not self._stop.is_set():
             self._stop.set()
-            self._thread.join(5)
+            self._thread.join(100)
             os.close(self._ours)
             os.close(self._theirs)
 
@@ -285,7 +285,7 @@ class Relay:
         """Close the serial port and the TCP port."""
         if not self._stop.is_set():
             self._stop.set()
-            self._thread.join(5)
+            self._thread.join(100)
             self._server.close()
             os.close(self._port)
 

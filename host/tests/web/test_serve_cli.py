@@ -73,7 +73,7 @@ def test_it_prints_its_address_and_ends_at_once_with_a_page_open(
         client = _sign_in(command.first_line())
         with client.stream("GET", "/api/live") as feed:
             assert next(feed.iter_lines()) == "retry: 1000"
-            assert command.end(20, by) == 0
+            assert command.end(by=by) == 0
         assert "the screens are closed" in command.problems[-1]
     done_here(folder, "verify", "--db", "log.sqlite", code=1)
 
@@ -91,7 +91,7 @@ def test_pages_over_tls_have_cookies_for_tls_only(folder: Path) -> None:
             (cookie,) = client.get("/sign-in").headers.get_list("set-cookie")
         assert cookie.startswith("__Host-sabot_form=")
         assert all(word in cookie for word in ("Secure", "HttpOnly", "SameSite=strict", "Path=/"))
-        assert command.end(20) == 0
+        assert command.end() == 0
 
 
 def test_an_address_that_another_program_has_is_refused(folder: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_log_serves_its_screens_in_the_same_process(folder: Path) -> None:
         tables = _sign_in(url).get("/api/tables").json()["tables"]
         units = [each["unit"] for each in tables]
         assert sorted(units) == ["U1", "U2"]
-        assert command.end(20) == 0
+        assert command.end() == 0
 
 
 def test_a_log_that_cannot_serve_its_screens_does_not_begin(tmp_path: Path) -> None:
