@@ -256,7 +256,7 @@ def test_a_shoe_of_cards_in_several_spans_is_looked_at_as_a_whole(
     rows = rows_of([values for shoe in shoes for values in shoe], range(50, 2000, 90))
     path = logged(tmp_path / "log.sqlite", {"A": rows})
     whole_length = sum(map(len, shoes))
-    for begin in range(0, whole_length, whole_length // 12):
+    for begin in range(0, whole_length, whole_length // 6):
         wanted = Wanted(begin=1_795_000_000_000 + 1000 * begin)
         assert in_spans(path, wanted) == one_pass(path, wanted)
     path = logged(tmp_path / "whole.sqlite", {"A": rows_of([v for shoe in shoes for v in shoe])})
