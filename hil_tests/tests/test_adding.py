@@ -82,7 +82,7 @@ def _run(root: Path, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=root,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(folders), "PYTHONDONTWRITEBYTECODE": "1"},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(folders), "PYTHONDONTWRITEBYTECODE": ""},
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_S,
@@ -100,7 +100,8 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(_ROOT / folder, root / folder, ignore=_NOT_COPIED)
     for diff in re.findall(r"^```diff\n(.*?)^```$", _PAGE, re.DOTALL | re.MULTILINE):
         _apply(diff, root)
-    _run(root, "-m", "sabot_definitions.generate")
+    # -B: it changes modules in the second in which they would be compiled.
+    _run(root, "-B", "-m", "sabot_definitions.generate")
     return root
 
 

@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from host.tests.release.test_provision import House, _board, _settings
-from host.tests.support.commands import dealt, run, run_here, running, short_deck
+from host.tests.support.commands import (
+    dealt,
+    done_here,
+    run_here,
+    running,
+    short_deck,
+)
 from host.tests.support.pages import agrees, text_of
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
@@ -52,7 +58,7 @@ def test_a_board_dies_and_another_takes_its_place(tmp_path: Path) -> None:
         old.power_on()
         house.provision(old, _UNIT)
         with dealing(tmp_path, old):
-            run(tmp_path, "log", old.port, "--once", *_LOG)
+            done_here(tmp_path, "log", old.port, "--once", *_LOG)
     with open_store(tmp_path / "log.sqlite") as store:
         last = store.last_number("SHOE-9")
 
@@ -65,17 +71,17 @@ def test_a_board_dies_and_another_takes_its_place(tmp_path: Path) -> None:
         new.power_on()
         house.provision(new, _UNIT, replaces=True)
         first, second = Keys.load(tmp_path / "keys").chains("SHOE-9")
-        refused = run(tmp_path, "log", new.port, *_LOG, code=10).stderr.splitlines()[-1]
+        refused = done_here(tmp_path, "log", new.port, *_LOG, code=10).stderr.splitlines()[-1]
         assert f"another board of SHOE-9: its chain is {second.hex()}" in refused
         assert f"that of SHOE-9 in log.sqlite is {first.hex()}" in refused
         assert is_quoted(refused.replace(f"sabot: {new.port}: ", "sabot: SHOE-9: "))
         (command,) = re.findall("`sabot (.+?)`", refused)
-        said = run(tmp_path, *shlex.split(command), "--by", "ada").stdout
+        said = done_here(tmp_path, *shlex.split(command), "--by", "ada").stdout
         assert said.startswith(f"SHOE-9: board 2 since event {last} of SHOE-9, by ada, on ")
         assert is_quoted(said.strip())
         with dealing(tmp_path, new):
-            run(tmp_path, "log", new.port, "--once", *_LOG)
-        undone = run(tmp_path, "replaced", "SHOE-9", "--undo", *_LOG[:2], code=44).stderr
+            done_here(tmp_path, "log", new.port, "--once", *_LOG)
+        undone = done_here(tmp_path, "replaced", "SHOE-9", "--undo", *_LOG[:2], code=44).stderr
         assert "of SHOE-9~2, so that its seam cannot be undone any more" in undone
 
         # The old board is found in a drawer, and plugged in.
@@ -88,11 +94,11 @@ def test_a_board_dies_and_another_takes_its_place(tmp_path: Path) -> None:
             (tmp_path / "old.commands").write_text(lines[0] + "\n")
             (tmp_path / "old.commands").chmod(0o600)
             given = ("--db", "log.sqlite", "--commands", "old.commands")
-            error = run(tmp_path, "log", back.port, *given, code=10).stderr.splitlines()[-1]
+            error = done_here(tmp_path, "log", back.port, *given, code=10).stderr.splitlines()[-1]
             assert f"this board of SHOE-9 was replaced after event {last}: SHOE-9~2 has" in error
 
     checked = ("--keys", "keys", "--operator", "operator.pub.pem")
-    verified = run(tmp_path, "verify", "--db", "log.sqlite", *checked).stdout
+    verified = done_here(tmp_path, "verify", "--db", "log.sqlite", *checked).stdout
     assert "SHOE-9~2: note: seam: board 2 since event" in verified
     assert "log.sqlite: 1 unit," in verified and "nothing to find fault with" in verified
 
@@ -114,8 +120,8 @@ def test_a_board_dies_and_another_takes_its_place(tmp_path: Path) -> None:
     assert str(replaced["detail"]).startswith(f"board 2 since event {last} of SHOE-9, by ada, on ")
 
     bundle = ("--unit", "SHOE-9~2", "--shoe", "1", "--key", "operator.pem", "--keys", "keys")
-    run(tmp_path, "export", "--db", "log.sqlite", *bundle, "-o", "bundle")
-    verdict = run(tmp_path, "verify", "bundle", *checked).stdout
+    done_here(tmp_path, "export", "--db", "log.sqlite", *bundle, "-o", "bundle")
+    verdict = done_here(tmp_path, "verify", "bundle", *checked).stdout
     assert "SHOE-9~2: note: seam: board 2 since event" in verdict
 
 
@@ -124,15 +130,17 @@ def test_a_new_journal_chip_in_the_same_board_is_another_board(tmp_path: Path) -
     signing.make_key_pair(tmp_path / "operator")
     state, log = tmp_path / "memory", ("--db", "log.sqlite")
     with dealt(tmp_path, "U7", state):
-        run(tmp_path, "log", "U7", "--once", *log)
+        done_here(tmp_path, "log", "U7", "--once", *log)
     (state / JOURNAL).unlink()
     (state / JOURNAL).with_name("chain.cbor").unlink(missing_ok=True)
     with dealt(tmp_path, "U7", state):
-        refused = run(tmp_path, "log", "U7", *log, code=10).stderr.splitlines()[-1]
+        refused = done_here(tmp_path, "log", "U7", *log, code=10).stderr.splitlines()[-1]
         (command,) = re.findall("`sabot (.+?)`", refused)
-        run(tmp_path, *shlex.split(command))
-        run(tmp_path, "log", "U7", "--once", *log)
+        done_here(tmp_path, *shlex.split(command))
+        done_here(tmp_path, "log", "U7", "--once", *log)
     found = objects(tmp_path, "rounds", *log, "--unit", "U7")
     assert [each["board_number"] for each in found] == [1] * 6 + [2] * 6
-    verified = run(tmp_path, "verify", *log, "--operator", "operator.pub.pem", "--json", code=1)
+    verified = done_here(
+        tmp_path, "verify", *log, "--operator", "operator.pub.pem", "--json", code=1
+    )
     assert {each["kind"] for each in json.loads(verified.stdout)["findings"]} == {"no_key"}

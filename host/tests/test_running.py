@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.support.commands import dealt_shoes, run
+from host.tests.support.commands import (
+    dealt_shoes,
+    done_here,
+)
 from host.tests.support.pages import DOCS
 from sabot.cli.commands import imported
 from sabot.log.store import open_store
@@ -88,10 +91,10 @@ def _options(name: str) -> set[str]:
 def test_what_a_restored_copy_of_a_log_lacks_comes_again_from_the_shoe(tmp_path: Path) -> None:
     with dealt_shoes(tmp_path, "SHOE-7", 3) as shoe:
         log = ("log", shoe.port, "--db", "house.sqlite", "--once")
-        run(tmp_path, *log)
-        run(tmp_path, "copy", "--db", "house.sqlite", "-o", "night.sqlite")
-        run(tmp_path, *log)
-        run(tmp_path, "checkpoints", "--db", "house.sqlite", "-o", "kept.jsonl")
+        done_here(tmp_path, *log)
+        done_here(tmp_path, "copy", "--db", "house.sqlite", "-o", "night.sqlite")
+        done_here(tmp_path, *log)
+        done_here(tmp_path, "checkpoints", "--db", "house.sqlite", "-o", "kept.jsonl")
         with open_store(tmp_path / "house.sqlite") as store:
             lost = list(store.raw("SHOE-7"))
         for path in tmp_path.glob("house.sqlite*"):
@@ -99,11 +102,11 @@ def test_what_a_restored_copy_of_a_log_lacks_comes_again_from_the_shoe(tmp_path:
         shutil.copy(tmp_path / "night.sqlite", tmp_path / "house.sqlite")
         with open_store(tmp_path / "house.sqlite") as store:
             assert store.count() < len(lost)
-        run(tmp_path, *log)
-        run(tmp_path, *log)
+        done_here(tmp_path, *log)
+        done_here(tmp_path, *log)
         with open_store(tmp_path / "house.sqlite") as store:
             again = list(store.raw("SHOE-7"))
         assert again[: len(lost)] == lost and len(again) > len(lost)
         command = ("verify", "--db", "house.sqlite", "--checkpoints", "kept.jsonl", "--json")
-        (finding,) = json.loads(run(tmp_path, *command, code=1).stdout)["findings"]
+        (finding,) = json.loads(done_here(tmp_path, *command, code=1).stdout)["findings"]
         assert finding["kind"] == "no_key"

@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import random
+import sys
 import time
 
 try:
@@ -74,6 +75,22 @@ def seed_random():
     seed = int(given) if given else int(time.time() * 1000) & 0x3FFFFFFF
     print("SABOT_SEED=%d" % seed)
     random.seed(seed)
+
+
+_BOARD = sys.implementation.name == "micropython"
+
+
+def some(cases, every):
+    """Return all `cases` on CPython; under MicroPython, where a case takes ten times as long, each
+    `every`th from a random one on. What both have in common need not be tried twice."""
+    if not _BOARD:
+        return cases
+    return [cases[at] for at in range(random.randrange(every), len(cases), every)]
+
+
+def times(on_cpython, under_micropython):
+    """Return how often to try something random: seldom under MicroPython, as in `some`."""
+    return under_micropython if _BOARD else on_cpython
 
 
 def random_bytes(size):

@@ -14,7 +14,7 @@ from firmware.tests.support.ledger import (
     scrubbed,
     wear,
 )
-from protocol.tests.helpers import raised, seed_random
+from protocol.tests.helpers import raised, seed_random, times
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.contents import DAMAGED, JournalError
@@ -179,7 +179,7 @@ def test_a_scrub_of_good_sectors_reports_nothing_and_writes_nothing() -> None:
 
 def test_a_flipped_bit_of_an_old_event_is_found_once_and_named_with_its_events() -> None:
     seed_random()
-    for _ in range(20):
+    for _ in range(times(20, 4)):
         ledger = filled()
         journal = ledger.journal
         sector = random.randrange(journal._open)

@@ -17,7 +17,7 @@ from firmware.tests.support.recovering import (
     recovered,
     seen,
 )
-from protocol.tests.helpers import seed_random
+from protocol.tests.helpers import seed_random, some, times
 from sabot_firmware.journal.ring import PASSING
 from sabot_firmware.table import input_log
 from sabot_firmware.table.dealing import Dealing
@@ -72,9 +72,12 @@ def _play(changed, inputs):
                 unit.entries.append((PASSING, b""))
             begun = len(unit.entries)
             actions = unit.input(note)
-            _check_every_cut(unit, begun, actions, before, passing)
-            ended += ends_shoe(actions)
-            resolved += bool([action for action in actions if action[0] is events.RESOLVED])
+            ends = ends_shoe(actions)
+            resolves = bool([action for action in actions if action[0] is events.RESOLVED])
+            if ends or resolves or random.randrange(times(1, 6)) == 0:
+                _check_every_cut(unit, begun, actions, before, passing)
+            ended += ends
+            resolved += resolves
             if n % random.randint(3, 12) == 0:
                 unit.keep()
                 del unit.entries[:-1]
@@ -91,8 +94,9 @@ def test_after_each_entry_of_each_input_the_dealing_is_recovered():
 
 
 def test_in_every_situation_every_input_is_resumed():
+    seed_random()
     for name in table.SITUATIONS:
-        for text in table.INPUTS:
+        for text in some(table.INPUTS, 5):
             unit = Unit(game_with({}))
             for each in table.SITUATIONS[name][0].split():
                 unit.input(table.note_of(each))
@@ -104,7 +108,8 @@ def test_in_every_situation_every_input_is_resumed():
 def test_the_power_may_go_again_and_again_while_the_start_is_recorded():
     seed_random()
     ends = 0
-    for round_ in range(24):
+    rounds = times(24, 12)
+    for round_ in range(rounds):
         unit = Unit(game_with(ONE_DECK))
         cut_short = random.randint(3, 25)
         while True:
@@ -147,7 +152,7 @@ def test_the_power_may_go_again_and_again_while_the_start_is_recorded():
         actions_done = got + [list(action[3]) for action in resumed.missing]
         assert actions_done == [list(action[3]) for action in actions[recorded:]]
         assert checkpoints == int(resumed.checkpoint_due) >= 0, "exactly once"
-    assert ends > 2
+    assert ends > rounds // 12
 
 
 def test_a_card_is_passing_from_its_mark_until_its_outcome_is_known():

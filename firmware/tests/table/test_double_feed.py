@@ -4,14 +4,14 @@ import random
 
 from firmware.tests.support.resolving import ALL, RANKS, at, betting_closed, clear, deal_on
 from firmware.tests.support.table import IN_PLAY, Table
-from protocol.tests.helpers import seed_random
+from protocol.tests.helpers import seed_random, times
 from sabot_protocol import enums
 
 
 def test_both_cards_of_a_double_feed_are_dealt_as_if_they_had_been_read():
     seed_random()
     for name in IN_PLAY:
-        for _ in range(30):
+        for _ in range(times(30, 3)):
             first, second = random.choice(ALL + ["CUT"]), random.choice(ALL)
             table, other = at(name, "?double_feed"), betting_closed(name)
             for card in (first, second):

@@ -3,7 +3,7 @@
 import random
 
 from firmware.tests.support.table import CARDS, DEALT, INPUTS, Table, plan_of
-from protocol.tests.helpers import seed_random
+from protocol.tests.helpers import seed_random, times
 from sabot_protocol import cards, enums
 
 _MIDI = {"name": "midi", "turned_by": "players", "shown": "after_reveal"}
@@ -249,7 +249,8 @@ def test_burned_cards_are_not_hidden():
 def test_random_inputs_show_no_hand_before_it_is_revealed():
     seed_random()
     hidden = revealed = 0
-    for _ in range(40):
+    shoes = times(40, 8)
+    for _ in range(shoes):
         table = _midi()
         for _ in range(250):
             if random.random() < 0.1 or table.shoe.error:
@@ -265,4 +266,4 @@ def test_random_inputs_show_no_hand_before_it_is_revealed():
                 assert lamps in ("", "error"), lamps
             elif table.shoe.current_round.winner >= 0:
                 revealed += 1
-    assert hidden > 500 and revealed > 50, (hidden, revealed)
+    assert hidden > 12 * shoes and revealed > shoes, (hidden, revealed)

@@ -6,6 +6,7 @@ does not draw.
 """
 
 from firmware.tests.support import documents
+from protocol.tests.helpers import seed_random, some
 from sabot_firmware.table import rules
 from sabot_protocol import cards, enums, games
 
@@ -190,11 +191,12 @@ def test_every_hand_against_every_kind_of_hand_hits_what_the_documents_say():
     threes = [pair + (third,) for pair in _pairs() for third in range(13)]
     kinds = _classes(_pairs()) + _classes(threes)
     assert len(kinds) > 2 * (10 + 5)
+    seed_random()
     for one in kinds:
-        for other in kinds:
+        for other in some(kinds, 5):
             _check_hits(one, other)
     few = [kinds[n] for n in range(0, len(kinds), 6)]
-    for hand in _pairs() + threes:
+    for hand in some(_pairs() + threes, 5):
         for other in few:
             _check_hits(hand, other)
             _check_hits(other, hand)

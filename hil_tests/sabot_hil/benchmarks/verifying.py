@@ -80,7 +80,8 @@ def deal_long_log(path: Path, units: list[str], records: int, keys: Keys) -> int
             log = FirmwareLog(first_key)
             while log.last_number < records:
                 for deck in decks:
-                    log.deal_shoe(deck)
+                    if log.last_number < records:
+                        log.deal_shoe(deck)
                 log.power_on()
                 batch = [Record(parse_event(each), bytes(each), each.mac) for each in log.records]
                 log.records.clear()

@@ -18,7 +18,6 @@ Prints what was done and each failure; exit code 1 if there is one.
 
 import random
 import tempfile
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -213,12 +212,17 @@ def _until_unit(before: bytes, operations: Sequence[FlashOperation]) -> int:
     """Return after how many operations the board is a unit; the later ones are of its start, which
     power_cut.py tests."""
 
-    def is_unit(count: int) -> bool:
-        image = ChipImage(before, sectors=BOARD_SECTORS)
-        image.apply_all(operations[:count])
-        return "state/unit.cbor" in _files_of(image.content)
-
-    return bisect_left(range(len(operations) + 1), True, key=is_unit)
+    not_yet, unit = 0, len(operations)  # after how many it is not a unit, and after how many it is
+    content = before
+    while unit - not_yet > 1:
+        middle = (not_yet + unit) // 2
+        image = ChipImage(content, sectors=BOARD_SECTORS)
+        image.apply_all(operations[not_yet:middle])
+        if "state/unit.cbor" in _files_of(image.content):
+            unit = middle
+        else:
+            not_yet, content = middle, image.content
+    return unit
 
 
 def setup_cuts(recorded: RecordedSetup, every: int = 1) -> Iterator[SetupCut]:

@@ -13,6 +13,7 @@ Positions are those of the leading edge, in mm past the entry, as in the card co
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -127,6 +128,7 @@ def least_per_mm(offset_mm: float, ink: Ink = AS_PRINTED) -> float:
     return float(_least(*_with_other_edges(at_mm, np.array([begin_mm, end_mm]), offset_mm)))
 
 
+@cache
 def least_per_mm_with_hole(offset_mm: float, ink: Ink) -> float:
     """Return the same with what shows of the second card's mark, by a search.
 

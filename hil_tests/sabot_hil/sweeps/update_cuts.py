@@ -15,6 +15,7 @@ Prints what was done and each failure; exit code 1 if there is one.
 import random
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -37,7 +38,14 @@ from sabot_hil.kit.logbook import check_taken
 from sabot_hil.kit.runner import Seed, output, run
 from sabot_hil.kit.witness import Witness
 from sabot_hil.sweeps.flash_cuts import FlashCut, check_cuts, cuts_at, flash_after
-from sabot_hil.sweeps.matrix.versions_made import HOUSE, RELEASED, TODAY, TOMORROW, all_versions
+from sabot_hil.sweeps.matrix.versions_made import (
+    HOUSE,
+    RELEASED,
+    TODAY,
+    TOMORROW,
+    all_versions,
+    versions_so_far,
+)
 from sabot_hil.targets.sim import SimTarget
 from sabot_protocol.release import Manifest
 
@@ -79,7 +87,8 @@ def change_of(before: str = TODAY, after: str = NEWER) -> Change:
         release = releases.changed("sim", releases.HOUSE, releases.NEWER)
         public = signing.public_of(releases.HOUSE)
         return Change(releases.compiled("sim"), sabot_firmware.VERSION, release, public)
-    with all_versions() as versions:
+    later = TOMORROW in (before, after)
+    with all_versions() if later else nullcontext(versions_so_far()) as versions:
         old, new = versions[before], versions[after]
         release = load(new.release_for(old))
         public = signing.load_public(HOUSE / "releases.pub.pem")

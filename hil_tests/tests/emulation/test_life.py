@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 )  # without an import of it: `package.load_emulator` must come first
 
 _UNIT = "SHOE-9"
-_OLD, _NEWER, _BROKEN = sabot_firmware.VERSION, "0.3.0", "0.4.0"
+_OLD, _NEWER, _BROKEN = sabot_firmware.VERSION, releases.NEWER, "100.0.0"
 _CUT_FROM_END = 405  # two rounds or three in a shoe of cards
 _TIMEOUT_S = 3600  # four releases and four shoes of cards: a quarter of an hour on a busy machine
 

@@ -23,6 +23,8 @@ pytestmark = pytest.mark.slow
 
 _TIMEOUT_S = 120.0
 _TWO_AT_A_TIME = ("--numprocesses", "2", "--maxschedchunk", "1")
+_FEW_WORKERS = ("--max-worker-restart", "3")
+"""How many ended workers are replaced: pytest-xdist by itself replaces four for each of the two."""
 _PARALLEL = [(), _TWO_AT_A_TIME]
 _IDS = ["one at a time", "two at a time"]
 
@@ -124,7 +126,7 @@ import pytest
 @pytest.mark.parametrize("n", range(30))
 def test_ends_its_worker(n): os._exit(3)
 """
-    code, _, _ = _run(tmp_path, tests, *_TWO_AT_A_TIME)
+    code, _, _ = _run(tmp_path, tests, *_TWO_AT_A_TIME, *_FEW_WORKERS)
     assert code == 1
     unfinished, results = _report(tmp_path)
     assert unfinished and len(results) == 30
@@ -159,7 +161,7 @@ def test_ends_both_workers(n):
     (folder / f"{os.getpid()}.worker").unlink(missing_ok=True)
     os._exit(3)
 """
-    code, _, problems = _run(tmp_path, tests, *_TWO_AT_A_TIME)
+    code, _, problems = _run(tmp_path, tests, *_TWO_AT_A_TIME, *_FEW_WORKERS)
     assert code == 1, problems
     unfinished, results = _report(tmp_path)
     assert unfinished and len(results) == 30

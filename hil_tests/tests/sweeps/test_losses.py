@@ -17,7 +17,7 @@ from sabot_hil.sweeps.losses import judge, plan, run_losses
 
 pytestmark = pytest.mark.slow
 
-_SAMPLE = 16
+_SAMPLE = 8
 _NEEDS_A_FAULT = "believes_what_it_sent"
 
 

@@ -25,8 +25,8 @@ from sabot_hil.sweeps.recorded_run import UNIT, RecordedRun, record_run
 
 pytestmark = pytest.mark.slow
 
-_NEW_CUTS = 45
-_OLD_CUTS = 6
+_NEW_CUTS = 24
+_OLD_CUTS = 4
 _AGAIN_EVERY = 20
 _GO_ON_EVERY = 10
 _BESIDES = ("boot", "lid", "key", "service", "journal_fault")

@@ -18,7 +18,7 @@ from sabot_hil.sweeps.setup_cuts import (
 
 pytestmark = pytest.mark.slow
 
-_EVERY = 640
+_EVERY = 1600
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,7 @@ def test_the_borders_on_the_page() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("offset_mm", "ink"),
-    [(1.0, AS_PRINTED), *((offset_mm, ink) for offset_mm in (3.0, 5.0, 8.0) for ink in _INKS)],
+    [(1.0, AS_PRINTED), (3.0, HARSH_INK), (5.0, NOMINAL_INK), (8.0, AS_PRINTED), (8.0, HARSH_INK)],
 )
 def test_a_linear_programme_finds_the_same(offset_mm: float, ink: Ink) -> None:
     found = two_cards.least_per_mm(offset_mm, ink)
@@ -52,8 +52,9 @@ def test_a_linear_programme_finds_the_same(offset_mm: float, ink: Ink) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ink", [NOMINAL_INK, HARSH_INK])
-@pytest.mark.parametrize("offset_mm", [9.0, 10.0, 12.0])
+@pytest.mark.parametrize(
+    ("offset_mm", "ink"), [(9.0, HARSH_INK), (10.0, NOMINAL_INK), (12.0, HARSH_INK)]
+)
 def test_a_linear_programme_finds_the_same_with_a_hole(offset_mm: float, ink: Ink) -> None:
     found = two_cards.least_per_mm_with_hole(offset_mm, ink)
     assert found == pytest.approx(_by_programme(offset_mm, ink, with_hole=True), rel=0.02)

@@ -23,7 +23,7 @@ from sabot_hil.sweeps.update_cuts import (
 
 pytestmark = pytest.mark.slow
 
-_EVERY = 70
+_EVERY = 150
 _ONLY_IN_PLAY = "sabot_firmware/table/dealing.mpy"
 """A module that no start needs: with a damaged copy in `rescue` the shoe starts as before."""
 

@@ -4,6 +4,7 @@ dealt, logged and verified."""
 import re
 import secrets
 import time
+from math import isnan
 from pathlib import Path
 from typing import Annotated
 
@@ -51,8 +52,20 @@ Short = Annotated[
 Seed = Annotated[
     int | None, typer.Option(help="The same seed gives the same order of cards.", min=0)
 ]
+
+
+def _number(pace: float | None) -> float | None:
+    """Refuse what is not a number: no limit excludes it."""
+    if pace is not None and isnan(pace):
+        raise typer.BadParameter("nan is not a number")
+    return pace
+
+
 Pace = Annotated[
-    float, typer.Option(help="1: a dealer's speed; 0: as fast as possible.", min=0, max=100)
+    float,
+    typer.Option(
+        help="1: a dealer's speed; 0: as fast as possible.", min=0, max=100, callback=_number
+    ),
 ]
 Noise = Annotated[str, typer.Option(help=f"How disturbed the passes are: {', '.join(NOISE)}.")]
 Pull = Annotated[str, typer.Option(help=f"How the cards are pulled: {', '.join(KINDS)}.")]
@@ -216,7 +229,10 @@ def demo(
     pace: Annotated[
         float | None,
         typer.Option(
-            help="1: a dealer's speed, as with --serve; 0: as fast as possible.", min=0, max=100
+            help="1: a dealer's speed, as with --serve; 0: as fast as possible.",
+            min=0,
+            max=100,
+            callback=_number,
         ),
     ] = None,
     card_set: Set = 0,

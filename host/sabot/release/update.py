@@ -71,7 +71,7 @@ class _UpdateAttempt:
         self._build = build_of(built.files)
         self._digest = sha256(built.manifest).digest()
         self._on_progress = on_progress
-        self._to_restart = self._restarted = False
+        self._to_restart = self._restarted = self._ran_another = False
         parts = (len(self._head) + len(self._code)) // messages.MAX_UPDATE_PART
         self._answers_left = _MOST_ANSWERS + _ANSWERS_A_PART * parts
 
@@ -88,10 +88,11 @@ class _UpdateAttempt:
         report = client.ask(UpdateStatusCommand())
         if client.welcome.build == self._build:
             if report.stage != "on_trial":
-                done = "updated" if self._restarted else "already running"
+                done = "updated" if self._ran_another else "already running"
                 return f"{unit}: Sabot {manifest.version}, {done}"
             client.ask(ConfirmCommand())
             return f"{unit}: Sabot {manifest.version}, updated"
+        self._ran_another = True
         if self._restarted:
             raise UpdateFailed(
                 f"{unit}: {manifest.version} was tried and given up, it runs "

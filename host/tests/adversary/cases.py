@@ -12,7 +12,7 @@ from collections.abc import Iterator
 BATCHES = 8
 """A test has its cases in so many parts, which can run at the same time."""
 
-_SAMPLE = 48
+_SAMPLE = 24
 
 
 def cases(batch: int, sample: int = _SAMPLE) -> Iterator[tuple[int, random.Random]]:

@@ -58,7 +58,7 @@ LISTINGS = (
     "retention --json",
 )
 VERIFY = "verify --json --keys keys --operator house.pub.pem --checkpoints kept.jsonl"
-TIMEOUT_S = 60.0
+TIMEOUT_S = 200.0
 NOT_PROVEN = re.compile(
     r'"last_seen": "[^"]*"|"minimums": \[[^]]*\]|.*"kind": "(?:away|not_logged)".*\n'
 )

@@ -63,7 +63,7 @@ def log(made: EditableLog) -> EditableLog:
     return made.copy()
 
 
-TIMES = range(8)
+TIMES = range(3)
 """How often a test repeats at random places, each time with its own seed."""
 
 

@@ -12,7 +12,7 @@ from host.tests.support.commands import run, running, simulating
 
 pytestmark = pytest.mark.slow
 
-SLOW_S = 10.0  # a command needs no longer to start
+SLOW_S = 60.0  # a command needs no longer to start
 
 
 def test_a_killed_log_and_a_shoe_that_went_away_are_listed(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_killed_log_and_a_shoe_that_went_away_are_listed(tmp_path: Path) -> No
         (datetime.fromisoformat(each["time"]).timestamp(), each["lasted_ms"]) for each in found
     ]
     (not_logged_s, not_logged_ms), (away_s, away_ms) = spans
-    assert killed_s - 6 <= not_logged_s <= killed_s
+    assert killed_s - 5 - SLOW_S <= not_logged_s <= killed_s
     # The line comes a moment before the note, and both are rounded to a millisecond.
     assert again_s - SLOW_S <= not_logged_s + not_logged_ms / 1000 <= again_s + 1
     assert left_s - 0.001 <= away_s <= left_s + SLOW_S

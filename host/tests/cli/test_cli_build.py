@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.support.commands import error_line, error_line_here, run
+from host.tests.support.commands import (
+    done_here,
+    error_line_here,
+)
 from sabot.cli.key_files import ENVIRONMENT
 from sabot.keys import signing
 
@@ -23,7 +26,7 @@ def house(tmp_path: Path) -> Path:
 
 def _build(folder: Path, *arguments: str, code: int = 0) -> str:
     given = {ENVIRONMENT: _PASSPHRASE}
-    done = run(folder, "build", "--key", "house.pem", *arguments, code=code, **given)
+    done = done_here(folder, "build", "--key", "house.pem", *arguments, code=code, **given)
     return done.stdout if code == 0 else done.stderr
 
 
@@ -43,12 +46,12 @@ def test_two_builds_are_equal_byte_for_byte(house: Path) -> None:
 
 
 def test_the_key_is_encrypted_and_only_its_owner_may_read_it(house: Path) -> None:
-    run(house, "keys", "release", "make", "-o", "other", **{ENVIRONMENT: _PASSPHRASE})
+    done_here(house, "keys", "release", "make", "-o", "other", **{ENVIRONMENT: _PASSPHRASE})
     pem = (house / "other.pem").read_text()
     assert pem.startswith("-----BEGIN ENCRYPTED PRIVATE KEY-----")
     assert (house / "other.pem").stat().st_mode & 0o777 == 0o600
     wrong = {ENVIRONMENT: "another horse"}
-    done = run(house, "build", "-o", "out", "--key", "other.pem", code=21, **wrong)
+    done = done_here(house, "build", "-o", "out", "--key", "other.pem", code=21, **wrong)
     assert "wrong passphrase for this key" in done.stderr
     assert "horse" not in done.stdout + done.stderr
     assert not (house / "out").exists()
@@ -56,17 +59,19 @@ def test_the_key_is_encrypted_and_only_its_owner_may_read_it(house: Path) -> Non
 
 def test_the_public_part_is_exported_as_it_was_made(house: Path) -> None:
     given = {ENVIRONMENT: _PASSPHRASE}
-    shown = run(house, "keys", "release", "show", "house.pem", **given).stdout
+    shown = done_here(house, "keys", "release", "show", "house.pem", **given).stdout
     assert shown.partition("\n")[2] == (house / "house.pub.pem").read_text()
-    run(house, "keys", "release", "show", "house.pem", "-o", "copy.pem", **given)
+    done_here(house, "keys", "release", "show", "house.pem", "-o", "copy.pem", **given)
     assert (house / "copy.pem").read_text() == shown.partition("\n")[2]
-    done = run(house, "keys", "release", "show", "house.pem", "-o", "no/copy.pem", code=21, **given)
+    done = done_here(
+        house, "keys", "release", "show", "house.pem", "-o", "no/copy.pem", code=21, **given
+    )
     assert "name another file with -o" in done.stderr
 
 
 def test_a_key_that_other_users_may_read_gives_a_warning(house: Path) -> None:
     (house / "house.pem").chmod(0o644)
-    done = run(house, "keys", "release", "show", "house.pem", **{ENVIRONMENT: _PASSPHRASE})
+    done = done_here(house, "keys", "release", "show", "house.pem", **{ENVIRONMENT: _PASSPHRASE})
     assert "house.pem: other users may read this key" in done.stderr
 
 
@@ -93,5 +98,5 @@ def test_an_existing_folder_and_an_unknown_board_are_refused(house: Path) -> Non
 
 def test_a_file_that_is_not_a_key_is_refused(tmp_path: Path) -> None:
     (tmp_path / "house.pem").write_text("no key")
-    line = error_line(tmp_path, "build", "-o", "out", "--key", "house.pem", code=21)
+    line = error_line_here(tmp_path, "build", "-o", "out", "--key", "house.pem", code=21)
     assert "`sabot keys release make`" in line

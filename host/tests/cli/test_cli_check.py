@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from host.tests.support.commands import run
+from host.tests.support.commands import (
+    done_here,
+)
 from host.tests.support.helpers import FirmwareLog, NaiveChain, new_log, shuffled_names, stored
 from sabot.cli import app
 from sabot.keys import chain_keys, signing
@@ -71,7 +73,7 @@ def test_a_good_log_verifies_with_the_keys_in_the_folder(folder: Path) -> None:
     output = printed_by("verify")
     assert output.startswith("log.sqlite: 2 units, ")
     assert output.endswith("rounds: nothing to find fault with\n")
-    printed = run(folder, "verify", "--db", "log.sqlite", "--json").stdout
+    printed = done_here(folder, "verify", "--db", "log.sqlite", "--json").stdout
     verdict = json.loads(printed)
     assert (verdict["ok"], verdict["findings"], verdict["notes"]) == (True, [], [])
     counts = f"{verdict['units']} units, {verdict['events']:,} events, {verdict['rounds']} rounds"
@@ -89,7 +91,7 @@ def test_an_edited_log_has_findings(folder: Path) -> None:
     fields = ["unit", "event", "kind", "detail", "board_number"]
     assert all(list(each) == fields for each in verdict["findings"])
     assert found() == [("U1", 3, "missing"), ("U2", 4, "changed")]
-    lines = run(folder, "verify", "--db", "log.sqlite", code=1).stdout.splitlines()
+    lines = done_here(folder, "verify", "--db", "log.sqlite", code=1).stdout.splitlines()
     assert lines[0] == "U1 event 3: missing: events 3 to 3 are not in the log"
     assert lines[1].startswith("U2 event 4: changed: ")
     assert lines[2].endswith("2 findings") and len(lines) == 3
@@ -101,13 +103,13 @@ def test_a_log_without_keys_is_not_called_good(folder: Path) -> None:
 
 
 def test_keys_that_are_named_must_be_there(folder: Path) -> None:
-    done = run(folder, "verify", "--db", "log.sqlite", "--keys", "nowhere", code=21)
+    done = done_here(folder, "verify", "--db", "log.sqlite", "--keys", "nowhere", code=21)
     assert done.stderr.startswith("sabot: nowhere: cannot be read") and done.stdout == ""
 
 
 def test_a_damaged_key_file_is_an_error(folder: Path) -> None:
     (folder / "sabot.keys").write_text('{"unit": "U1"}\n')
-    done = run(folder, "verify", "--db", "log.sqlite", code=21)
+    done = done_here(folder, "verify", "--db", "log.sqlite", code=21)
     assert "sabot.keys, line 1" in done.stderr and done.stdout == ""
 
 
@@ -124,7 +126,7 @@ def test_the_key_of_another_unit_is_a_finding(folder: Path) -> None:
 
 def test_keys_that_others_may_read_are_used_with_a_warning(folder: Path) -> None:
     (folder / "sabot.keys").chmod(0o644)
-    done = run(folder, "verify", "--db", "log.sqlite")
+    done = done_here(folder, "verify", "--db", "log.sqlite")
     assert "chmod 600" in done.stderr and "nothing to find fault with" in done.stdout
 
 
@@ -150,7 +152,7 @@ def test_checkpoints_that_the_log_contradicts_are_not_replaced(folder: Path) -> 
     assert (folder / "kept").read_bytes() == before
     change("DELETE FROM events")
     change("DELETE FROM records WHERE unit = 1 AND number > 100")
-    done = run(folder, "checkpoints", "--db", "log.sqlite", "-o", "kept", code=1)
+    done = done_here(folder, "checkpoints", "--db", "log.sqlite", "-o", "kept", code=1)
     assert "U1 event 101: truncated" in done.stdout and "kept was kept" in done.stderr
     assert (folder / "kept").read_bytes() == before
 
@@ -158,7 +160,7 @@ def test_checkpoints_that_the_log_contradicts_are_not_replaced(folder: Path) -> 
 @pytest.mark.parametrize("contents", ["Dear diary,\n", '{"unit": "U1", "key": "00"}\n'])
 def test_checkpoints_do_not_replace_another_file(folder: Path, contents: str) -> None:
     (folder / "other").write_text(contents)
-    done = run(folder, "checkpoints", "--db", "log.sqlite", "-o", "other", code=2)
+    done = done_here(folder, "checkpoints", "--db", "log.sqlite", "-o", "other", code=2)
     assert "exists, and is not a file of" in " ".join(done.stderr.split())
     assert (folder / "other").read_text() == contents
     (folder / "empty").touch()
@@ -212,27 +214,29 @@ def test_rounds_of_one_shoe_of_cards_are_counted(folder: Path) -> None:
 
 
 def test_a_shoe_of_cards_that_is_not_there_is_wrong_usage(folder: Path) -> None:
-    done = run(folder, "verify", "--db", "log.sqlite", "--shoe", "9", code=2)
+    done = done_here(folder, "verify", "--db", "log.sqlite", "--shoe", "9", code=2)
     assert "no shoe of cards 9" in done.stderr
 
 
 def test_the_operator_must_be_a_public_key(folder: Path) -> None:
     private, public, _ = signing.make_key_pair(folder / "casino")
     assert found("--operator", str(public)) == []
-    done = run(folder, "verify", "--db", "log.sqlite", "--operator", str(private), code=21)
+    done = done_here(folder, "verify", "--db", "log.sqlite", "--operator", str(private), code=21)
     assert "not a public Ed25519 key" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("--shoe", "1"), ("--checkpoints", "kept")])
 def test_options_for_logs_are_refused_for_a_bundle(folder: Path, arguments: Any) -> None:
-    done = run(folder, "verify", "some.bundle", *arguments, code=2)
+    done = done_here(folder, "verify", "some.bundle", *arguments, code=2)
     assert "not for a bundle" in " ".join(done.stderr.split())
 
 
 def test_no_key_is_ever_printed(folder: Path) -> None:
     change("UPDATE records SET record = zeroblob(9) WHERE number = 7")
-    done = run(folder, "verify", "--db", "log.sqlite", code=1)
-    output = run(folder, "checkpoints", "--db", "log.sqlite").stdout + done.stdout + done.stderr
+    done = done_here(folder, "verify", "--db", "log.sqlite", code=1)
+    output = (
+        done_here(folder, "checkpoints", "--db", "log.sqlite").stdout + done.stdout + done.stderr
+    )
     for unit, key in KEYS.items():
         chain = NaiveChain(key)
         secrets = [key.hex(), *(chain.key(epoch).hex() for epoch in range(100))]

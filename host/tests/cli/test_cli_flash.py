@@ -10,7 +10,12 @@ from typer.testing import CliRunner
 
 import sabot_firmware
 from host.tests.release.test_flash import put, put_unit
-from host.tests.support.commands import TIMEOUT_S, error_line_here, run, running
+from host.tests.support.commands import (
+    TIMEOUT_S,
+    done_here,
+    error_line_here,
+    running,
+)
 from host.tests.support.uf2_files import PICO, image, uf2
 from sabot.cli import app
 from sabot.keys import signing
@@ -47,7 +52,7 @@ def test_all_flashes_every_bare_board_and_no_shoe(folder: Path) -> None:
         for board in boards:
             board.power_on()
             put_unit(board)
-        done = run(folder, "flash", "--all")
+        done = done_here(folder, "flash", "--all")
         assert done.stdout.splitlines() == [
             f"BARE-1: Sabot {sabot_firmware.VERSION}, flashed",
             f"BARE-2: Sabot {sabot_firmware.VERSION}, flashed",
@@ -57,11 +62,11 @@ def test_all_flashes_every_bare_board_and_no_shoe(folder: Path) -> None:
         for board in boards:
             with Port(board.port) as port:
                 assert Client(port).welcome.firmware == sabot_firmware.VERSION
-        done = run(folder, "flash", "BARE-1", "NONE-1", code=3)
+        done = done_here(folder, "flash", "BARE-1", "NONE-1", code=3)
         assert done.stderr.startswith("sabot: NONE-1: no such unit is attached")
-        done = run(folder, "flash", "BARE-1", "BARE-2", boards[0].port, code=31)
+        done = done_here(folder, "flash", "BARE-1", "BARE-2", boards[0].port, code=31)
         assert len(done.stderr.splitlines()) == 2 and done.stdout == ""
-        done = run(folder, "flash", "BARE-1", "/dev/ttyNONE", "--force", code=21)
+        done = done_here(folder, "flash", "BARE-1", "/dev/ttyNONE", "--force", code=21)
         missing, served = done.stderr.splitlines()
         assert missing.startswith("sabot: /dev/ttyNONE: no such port")
         assert served.startswith("sabot: SHOE-9: there is no command key for it")
@@ -71,10 +76,10 @@ def test_it_ends_with_a_command_that_works(folder: Path) -> None:
     (folder / "releases.pub.pem").rename(folder / "our house.pub.pem")
     with SimulatedShoe("BARE-1", files={}) as board:
         board.power_on()
-        done = run(folder, "flash", "BARE-1", "--house", "our house.pub.pem")
+        done = done_here(folder, "flash", "BARE-1", "--house", "our house.pub.pem")
         says, command = done.stdout.rstrip().split("; provision it: sabot ")
         assert says == f"BARE-1: Sabot {sabot_firmware.VERSION}, flashed"
-        assert "table 1, game mini" in run(folder, *shlex.split(command)).stdout
+        assert "table 1, game mini" in done_here(folder, *shlex.split(command)).stdout
 
 
 def test_after_ctrl_c_the_board_has_its_prompt_and_can_be_flashed(folder: Path) -> None:
@@ -86,13 +91,13 @@ def test_after_ctrl_c_the_board_has_its_prompt_and_can_be_flashed(folder: Path) 
             while b"main.py.new" not in (board.state / BOARD_FLASH).read_bytes():
                 assert time.monotonic() < deadline_s
                 time.sleep(0.05)
-            assert command.end(30) == 130
+            assert command.end() == 130
             assert command.problems[-1].startswith("sabot: BARE-1: interrupted (")
             assert command.problems[-1].endswith("not a shoe yet; flash it again: that continues")
         board.power_off()
         board.power_on()
         put(board, {"/note": b""})
-        assert run(folder, "flash", "BARE-1").stdout.endswith("flashed\n")
+        assert done_here(folder, "flash", "BARE-1").stdout.endswith("flashed\n")
 
 
 def test_key_release_and_board_are_checked_before_anything_is_written(folder: Path) -> None:
@@ -119,7 +124,7 @@ def test_key_release_and_board_are_checked_before_anything_is_written(folder: Pa
     ],
 )
 def test_wrong_usage(tmp_path: Path, arguments: tuple[str, ...], why: str) -> None:
-    assert why in run(tmp_path, "flash", *arguments, code=2).stderr
+    assert why in done_here(tmp_path, "flash", *arguments, code=2).stderr
 
 
 def test_micropython_is_put_on_the_board_before_it_is_flashed(

@@ -7,7 +7,11 @@ import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from host.tests.support import terminal
-from host.tests.support.commands import environment, error_line_here, run
+from host.tests.support.commands import (
+    done_here,
+    environment,
+    error_line_here,
+)
 from sabot.keys import signing
 
 _PASSPHRASE = "correct horse battery"
@@ -24,7 +28,7 @@ def _no_passphrase_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["release", "operator"])
 def test_a_key_is_encrypted_shown_and_not_overwritten(tmp_path: Path, kind: str) -> None:
-    done = run(tmp_path, "keys", kind, "make", "-o", "house", **_GIVEN)
+    done = done_here(tmp_path, "keys", kind, "make", "-o", "house", **_GIVEN)
     pem = (tmp_path / "house.pem").read_bytes()
     assert pem.startswith(b"-----BEGIN ENCRYPTED PRIVATE KEY-----")  # PKCS#8, RFC 7468, 11
     private = load_pem_private_key(pem, _PASSPHRASE.encode())
@@ -33,10 +37,10 @@ def test_a_key_is_encrypted_shown_and_not_overwritten(tmp_path: Path, kind: str)
     secret = private.private_bytes_raw().hex()  # type: ignore[union-attr]
     assert secret not in done.stdout + done.stderr and _PASSPHRASE not in done.stdout + done.stderr
     for key in ("house.pem", "house.pub.pem"):
-        shown = run(tmp_path, "keys", kind, "show", key, **_GIVEN).stdout.splitlines()
+        shown = done_here(tmp_path, "keys", kind, "show", key, **_GIVEN).stdout.splitlines()
         assert shown[0] == f"{key}: fingerprint {fingerprint}"
         assert "\n".join(shown[1:]) + "\n" == (tmp_path / "house.pub.pem").read_text()
-    run(tmp_path, "keys", kind, "show", "house.pem", "-o", "again.pub.pem", **_GIVEN)
+    done_here(tmp_path, "keys", kind, "show", "house.pem", "-o", "again.pub.pem", **_GIVEN)
     assert (tmp_path / "again.pub.pem").read_bytes() == (tmp_path / "house.pub.pem").read_bytes()
     line = error_line_here(tmp_path, "keys", kind, "make", "-o", "house", code=21)
     assert line.startswith("house.pub.pem: exists already"), "before a passphrase is asked for"
@@ -70,9 +74,9 @@ def test_a_script_names_a_file_with_the_passphrase(
     assert line.startswith(f"{file}: the passphrase cannot be read (No such file or directory)")
     file.write_text(f"{_PASSPHRASE}\r\nwhat follows does not count\n")
     file.chmod(0o600)
-    assert run(tmp_path, "keys", "operator", "show", "house.pem").stderr == ""
+    assert done_here(tmp_path, "keys", "operator", "show", "house.pem").stderr == ""
     file.chmod(0o644)
-    done = run(tmp_path, "keys", "operator", "show", "house.pem")
+    done = done_here(tmp_path, "keys", "operator", "show", "house.pem")
     assert done.stderr == f"{file}: other users may read this passphrase; chmod 600 it\n"
     file.write_bytes(b"\xff")
     line = error_line_here(tmp_path, "keys", "release", "make", "-o", "new", code=21)
@@ -101,6 +105,6 @@ def test_ctrl_c_at_the_question_for_the_passphrase_makes_nothing(tmp_path: Path)
     ],
 )
 def test_an_old_name_gives_one_line_with_the_new_one(tmp_path: Path, old: str, new: str) -> None:
-    done = run(tmp_path, *old.split(), code=2)
+    done = done_here(tmp_path, *old.split(), code=2)
     (line,) = done.stderr.splitlines()
     assert line.endswith(f"is now `sabot {new}`; call it by that name") and done.stdout == ""

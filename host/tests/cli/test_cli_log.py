@@ -16,8 +16,8 @@ from host.tests.support.commands import (
     SABOT,
     TIMEOUT_S,
     dealt,
+    done_here,
     environment,
-    run,
     running,
     short_deck,
     simulating,
@@ -39,7 +39,7 @@ from sabot_protocol.frame import FrameReader
 pytestmark = pytest.mark.slow
 
 ISO = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ")
-ENDED_S = 5.0
+ENDED_S = 60.0  # at once: on a busy machine a process takes seconds to end
 
 
 def rounds_in(folder: Path, db: str = "log.sqlite") -> list[Round]:
@@ -80,9 +80,9 @@ def log_once(folder: Path, shoe: SimulatedShoe, db: str = "log.sqlite") -> None:
 
 def test_known_cards_become_known_rounds(tmp_path: Path) -> None:
     with simulating(tmp_path, "U7"):
-        done = run(tmp_path, "log", "U7", "--once", "--db", "log.sqlite")
+        done = done_here(tmp_path, "log", "U7", "--once", "--db", "log.sqlite")
     events = [-1]
-    listed = run(tmp_path, "rounds", "--db", "log.sqlite", "--json").stdout
+    listed = done_here(tmp_path, "rounds", "--db", "log.sqlite", "--json").stdout
     for number, line in enumerate(listed.splitlines(), 1):
         each = json.loads(line)
         player, banker, player_total, banker_total, winner, natural = KNOWN_ROUNDS[number - 1]
@@ -101,7 +101,7 @@ def test_known_cards_become_known_rounds(tmp_path: Path) -> None:
     assert len(lines) == 6
     assert all(line.startswith(f"U7 shoe 1 round  {n}  P ") for n, line in enumerate(lines, 1))
     assert "U7 attached" in done.stderr
-    verified = json.loads(run(tmp_path, "verify", "--db", "log.sqlite", "--json").stdout)
+    verified = json.loads(done_here(tmp_path, "verify", "--db", "log.sqlite", "--json").stdout)
     assert verified["ok"] and verified["findings"] == []
 
 
@@ -111,13 +111,13 @@ def test_sim_prints_only_its_port_to_standard_output(tmp_path: Path) -> None:
         port = Path(sim.first_line())
         assert stat.S_ISCHR(port.stat().st_mode)
         assert sim.lines == [str(port)]
-        run(tmp_path, "log", str(port), "--once")
+        done_here(tmp_path, "log", str(port), "--once")
     assert len(rounds_in(tmp_path, "sabot.sqlite")) == 6
 
 
 def test_a_shoe_is_logged_over_the_network(tmp_path: Path) -> None:
     with dealt(tmp_path, "U7") as shoe, Relay(shoe.port) as relay:
-        run(tmp_path, "log", relay.url, "--once", "--db", "log.sqlite")
+        done_here(tmp_path, "log", relay.url, "--once", "--db", "log.sqlite")
     assert outcomes_in(tmp_path) == KNOWN_ROUNDS
 
 
@@ -139,7 +139,7 @@ def test_the_same_unit_goes_on_with_its_memory(tmp_path: Path) -> None:
     with dealt(tmp_path, "U7", tmp_path / "memory") as shoe:
         log_once(tmp_path, shoe)
     with simulating(tmp_path, "U7", "--state", "memory"):
-        run(tmp_path, "log", "U7", "--once", "--db", "log.sqlite")
+        done_here(tmp_path, "log", "U7", "--once", "--db", "log.sqlite")
     assert outcomes_in(tmp_path) == KNOWN_ROUNDS * 2
     assert [each.shoe for each in rounds_in(tmp_path)] == [1] * 6 + [2] * 6
     assert findings_in(tmp_path) == []
@@ -149,14 +149,14 @@ def test_a_shoe_whose_memory_was_replaced_is_refused(tmp_path: Path) -> None:
     with dealt(tmp_path, "U7") as shoe:
         log_once(tmp_path, shoe)
     with dealt(tmp_path, "U7") as shoe:
-        done = run(tmp_path, "log", "U7", "--db", "log.sqlite", code=10)
+        done = done_here(tmp_path, "log", "U7", "--db", "log.sqlite", code=10)
         last = done.stderr.splitlines()[-1]
         assert last.startswith("sabot: U7: another board of U7: its chain is ")
         assert "if the house has replaced the board, `sabot replaced U7 --chain " in last
         assert "trying again" not in done.stderr
         log_once(tmp_path, shoe, "other.sqlite")
         # Now that it has as many events as the database, its chain is still another one.
-        done = run(tmp_path, "log", "U7", "--db", "log.sqlite", code=10)
+        done = done_here(tmp_path, "log", "U7", "--db", "log.sqlite", code=10)
         assert "another board of U7" in done.stderr
     assert outcomes_in(tmp_path) == outcomes_in(tmp_path, "other.sqlite") == KNOWN_ROUNDS
 
@@ -178,7 +178,7 @@ def test_of_two_shoes_with_one_id_one_is_reported_and_the_other_logged(tmp_path:
 
 def test_several_shoes_are_logged_at_once(tmp_path: Path) -> None:
     with dealt(tmp_path, "U1"), dealt(tmp_path, "U2"):
-        run(tmp_path, "log", "U1", "U2", "U1", "--once", "--db", "log.sqlite")
+        done_here(tmp_path, "log", "U1", "U2", "U1", "--once", "--db", "log.sqlite")
     assert [each.unit for each in rounds_in(tmp_path)] == ["U1"] * 6 + ["U2"] * 6
     assert outcomes_in(tmp_path) == KNOWN_ROUNDS * 2
     assert findings_in(tmp_path) == []
@@ -198,7 +198,7 @@ def test_a_screen_that_fails_does_not_stop_the_log(tmp_path: Path, sink: str) ->
     with dealt(tmp_path, "U7"):
         done = subprocess.run(
             ["bash", "-c", f'"$0" log U7 --once --db log.sqlite {sink}', str(SABOT)],
-            cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True, timeout=60,
+            cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True, timeout=200,
             check=False,
         )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr
@@ -228,7 +228,7 @@ def test_log_ends_at_once_though_no_shoe_answers(tmp_path: Path) -> None:
         with running(tmp_path, "log", one.path, two.path, "/dev/ttyNONE") as log:
             log.wait_for_line("/dev/ttyNONE: no such port")
             time.sleep(0.3)
-            assert log.end(ENDED_S + 1) == 0
+            assert log.end(ENDED_S) == 0
 
 
 def test_demo_ends_at_once_and_verifies_what_it_has(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_demo_ends_at_once_and_verifies_what_it_has(tmp_path: Path) -> None:
 def test_demo_deals_a_deck_and_prints_the_results(tmp_path: Path) -> None:
     deck = short_deck(tmp_path)
     options = ("--deck", deck, "--short", "--pace", "0", "--unit", "D1", "--set", "5")
-    printed = run(tmp_path, "demo", *options).stdout
+    printed = done_here(tmp_path, "demo", *options).stdout
     assert "Dealt 6 rounds: Player 3, Banker 1, Tie 2; 31 of 31 cards drawn" in printed
     assert "0 findings" in printed and "sabot-demo.sqlite" in printed
     assert outcomes_in(tmp_path, "sabot-demo.sqlite") == KNOWN_ROUNDS
@@ -254,21 +254,21 @@ def test_cards_that_run_out_void_the_round_and_end_the_shoe(tmp_path: Path) -> N
     (tmp_path / "deck").write_text(
         "\n".join(["AS", "2C", "9S", "KC", "KD", "7D", "TS", "8H", "TD"])
     )
-    run(tmp_path, "demo", "--deck", "deck", "--short", "--pace", "0", "--db", "log.sqlite")
+    done_here(tmp_path, "demo", "--deck", "deck", "--short", "--pace", "0", "--db", "log.sqlite")
     first, second = rounds_in(tmp_path)
     assert (first.winner, first.void) == ("player", None)
     assert (second.winner, second.void) == (None, "supervisor")
     assert (second.player, second.banker) == (("TS", "TD"), ("8H",))
     assert findings_in(tmp_path) == []
-    listed = run(tmp_path, "rounds", "--db", "log.sqlite", "--json").stdout.splitlines()
+    listed = done_here(tmp_path, "rounds", "--db", "log.sqlite", "--json").stdout.splitlines()
     assert [json.loads(line)["winner"] for line in listed] == ["player"]
-    listed = run(tmp_path, "rounds", "--db", "log.sqlite", "--json", "--with-void").stdout
+    listed = done_here(tmp_path, "rounds", "--db", "log.sqlite", "--json", "--with-void").stdout
     assert [json.loads(line)["void"] for line in listed.splitlines()] == [None, "supervisor"]
 
 
 def test_cards_that_run_out_between_rounds_open_no_round(tmp_path: Path) -> None:
     (tmp_path / "deck").write_text("\n".join(["AS", "2C", "9S", "KC", "KD", "7D"]))
-    run(tmp_path, "demo", "--deck", "deck", "--short", "--pace", "0", "--db", "log.sqlite")
+    done_here(tmp_path, "demo", "--deck", "deck", "--short", "--pace", "0", "--db", "log.sqlite")
     (only,) = rounds_in(tmp_path)
     assert (only.winner, only.void) == ("player", None)
     assert findings_in(tmp_path) == []
@@ -282,7 +282,7 @@ def test_ports_lists_the_attached_shoes_with_their_states(tmp_path: Path) -> Non
 
     assert "No shoe is attached" in ports()
     with dealt(tmp_path, "U7") as shoe:
-        (line,) = run(tmp_path, "ports", "--json").stdout.splitlines()
+        (line,) = done_here(tmp_path, "ports", "--json").stdout.splitlines()
         shown = json.loads(line)
         assert shown.pop("firmware")
         assert shown == {

@@ -8,7 +8,10 @@ import cbor2
 import pytest
 
 import sabot_firmware
-from host.tests.support.commands import error_line_here, run
+from host.tests.support.commands import (
+    done_here,
+    error_line_here,
+)
 from sabot.keys import signing
 from sabot.release import build as releases
 from sabot_hil.kit import releases as made
@@ -27,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_release_is_shown_with_its_signer_and_each_file_with_its_hash(folder: Path) -> None:
-    lines = run(folder, "release", "show", "one").stdout.splitlines()
+    lines = done_here(folder, "release", "show", "one").stdout.splitlines()
     manifest = cbor2.loads((folder / "one" / "manifest.cbor").read_bytes())
     assert lines[0] == f"one: Sabot {manifest['version']} for sim"
     fingerprint = signing.fingerprint(signing.public_of(made.HOUSE))
@@ -42,17 +45,17 @@ def test_a_release_is_shown_with_its_signer_and_each_file_with_its_hash(folder: 
         digest, path = line.split()
         size = (folder / "one" / path).stat().st_size
         assert [path, f"{size:,}", digest] in [shown.split() for shown in lines]
-    shown = json.loads(run(folder, "release", "show", "one", "--json").stdout)
+    shown = json.loads(done_here(folder, "release", "show", "one", "--json").stdout)
     assert [each["path"] for each in shown["files"]] == paths
     assert shown["bytes"] == sum((folder / "one" / path).stat().st_size for path in paths)
 
 
 def test_a_release_that_the_key_has_not_signed_is_a_finding(folder: Path) -> None:
     signing.make_key_pair(folder / "other")
-    done = run(folder, "release", "show", "one", "--house", "other.pub.pem", code=1)
+    done = done_here(folder, "release", "show", "one", "--house", "other.pub.pem", code=1)
     assert "not signed with the key of other.pub.pem" in done.stdout.splitlines()
     (folder / "releases.pub.pem").unlink()
-    done = run(folder, "release", "show", "one")
+    done = done_here(folder, "release", "show", "one")
     assert "signature not checked: name the house's public key with --house" in done.stdout
 
 
@@ -65,14 +68,14 @@ def test_a_damaged_release_is_refused(folder: Path) -> None:
 
 def test_two_builds_of_the_same_sources_do_not_differ(folder: Path) -> None:
     releases.save(releases.build("sim", made.HOUSE), folder / "two")
-    assert run(folder, "release", "compare", "one", "two").stdout == "Nothing differs.\n"
-    assert run(folder, "release", "compare", "one", "two", "--json").stdout == ""
+    assert done_here(folder, "release", "compare", "one", "two").stdout == "Nothing differs.\n"
+    assert done_here(folder, "release", "compare", "one", "two", "--json").stdout == ""
 
 
 def test_a_changed_file_and_another_version_are_shown_with_exit_code_1(folder: Path) -> None:
     changed = made.changed("sim", made.HOUSE, made.NEWER, made.DOES_NOT_START)
     releases.save(changed, folder / "two")
-    lines = run(folder, "release", "compare", "one", "two", code=1).stdout.splitlines()
+    lines = done_here(folder, "release", "compare", "one", "two", code=1).stdout.splitlines()
     before, after = folder / "one", folder / "two"
     differ = subprocess.run(
         ["diff", "-rq", str(before), str(after)], capture_output=True, text=True, check=False
@@ -82,7 +85,9 @@ def test_a_changed_file_and_another_version_are_shown_with_exit_code_1(folder: P
         "version",
         *(wanted - {"manifest.cbor"}),
     }
-    found = run(folder, "release", "compare", "one", "two", "--json", code=1).stdout.splitlines()
+    found = done_here(
+        folder, "release", "compare", "one", "two", "--json", code=1
+    ).stdout.splitlines()
     assert json.loads(found[0]) == {
         "what": "version",
         "first": sabot_firmware.VERSION,
@@ -93,5 +98,5 @@ def test_a_changed_file_and_another_version_are_shown_with_exit_code_1(folder: P
 def test_another_signer_is_the_only_difference_of_a_rebuilt_release(folder: Path) -> None:
     other = signing.load_private(signing.make_key_pair(folder / "laboratory")[0])
     releases.save(releases.build("sim", other), folder / "rebuilt")
-    (line,) = run(folder, "release", "compare", "one", "rebuilt", code=1).stdout.splitlines()
+    (line,) = done_here(folder, "release", "compare", "one", "rebuilt", code=1).stdout.splitlines()
     assert line.startswith("manifest.sig: ")

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from host.tests.support.commands import run
+from host.tests.support.commands import (
+    done_here,
+)
 from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.helpers import (
     FirmwareLog,
@@ -103,10 +105,10 @@ def test_a_list_without_a_match_says_so_beside_what_it_prints(
     folder: Path, form: tuple[str, ...]
 ) -> None:
     for command in ("rounds", "events"):
-        none = run(folder, command, "--db", "log.sqlite", "--shoe", "77", *form)
+        none = done_here(folder, command, "--db", "log.sqlite", "--shoe", "77", *form)
         assert none.stderr == f"log.sqlite: no {command} match\n"
         assert len(none.stdout.splitlines()) == (form == ())  # the names of the columns
-        assert run(folder, command, "--db", "log.sqlite", "--round", "3", *form).stderr == ""
+        assert done_here(folder, command, "--db", "log.sqlite", "--round", "3", *form).stderr == ""
 
 
 @pytest.mark.slow
@@ -137,9 +139,9 @@ def test_csv_has_the_rounds_of_the_first_family_and_says_how_many_others_there_a
         store.keep_game(boxes.document)
         store.append("U1", stored(boxes.records))
         store.append("U2", stored(baccarat.records))
-    of_all = objects(run(tmp_path, "rounds", "--json", "--db", "log.sqlite").stdout)
+    of_all = objects(done_here(tmp_path, "rounds", "--json", "--db", "log.sqlite").stdout)
     of_boxes = [each for each in of_all if each["unit"] == "U1"]
-    done = run(tmp_path, "rounds", "--csv", "--db", "log.sqlite")
+    done = done_here(tmp_path, "rounds", "--csv", "--db", "log.sqlite")
     (row,) = rows(done.stdout)
     assert [row["unit"]] == [each["unit"] for each in of_boxes]
     left_out = len(of_all) - len(of_boxes)
@@ -213,15 +215,15 @@ def test_a_time_without_a_zone_is_local(sabot: Any, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 def test_tables_are_not_cut_off_in_a_pipe(sabot: Any, folder: Path) -> None:
-    rounds = run(folder, "rounds", "--db", "log.sqlite").stdout
+    rounds = done_here(folder, "rounds", "--db", "log.sqlite").stdout
     assert "…" not in rounds
     assert not any(line.endswith(" ") for line in rounds.splitlines())
     listed = [line.split()[:3] for line in rounds.splitlines()[1:]]
     everything = objects(sabot("rounds", "--json"))
     assert listed == [[e["unit"], str(e["shoe"]), str(e["round"])] for e in everything]
-    events = run(folder, "events", "--db", "log.sqlite", "--kind", "boot").stdout
+    events = done_here(folder, "events", "--db", "log.sqlite", "--kind", "boot").stdout
     assert f"build {'01' * 4} for" in events and "…" not in events
-    everything = run(folder, "events", "--db", "log.sqlite").stdout.splitlines()
+    everything = done_here(folder, "events", "--db", "log.sqlite").stdout.splitlines()
     assert len(everything) == 1 + len(objects(sabot("events", "--json")))
     assert not any(line.endswith(" ") or len(line.split()) < 7 for line in everything)
 
@@ -247,4 +249,6 @@ def test_a_log_is_read_while_it_is_written(folder: Path, tmp_path: Path) -> None
     (tmp_path / "log").write_bytes((folder / "log.sqlite").read_bytes())
     with new_log(tmp_path / "log") as writer:
         writer.append("U3", stored(FirmwareLog().records))
-        assert objects(run(tmp_path, "events", "--db", "log", "--json", "--unit", "U3").stdout)
+        assert objects(
+            done_here(tmp_path, "events", "--db", "log", "--json", "--unit", "U3").stdout
+        )

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.support.commands import error_line_here, run
+from host.tests.support.commands import (
+    done_here,
+    error_line_here,
+)
 from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.log.store import open_store
 
@@ -19,7 +22,7 @@ def test_a_copy_of_a_running_log_has_all_its_events(tmp_path: Path) -> None:
         for number in (2, len(RECORDS)):
             store.append("U1", RECORDS[:number])
             name = f"copy-{number}"
-            done = run(tmp_path, "copy", "--db", "log", "-o", name)
+            done = done_here(tmp_path, "copy", "--db", "log", "-o", name)
             assert done.stdout == f"{name}: {number} events\n"
             with open_store(tmp_path / name) as copied:
                 assert list(copied.raw("U1")) == list(store.raw("U1"))
@@ -53,5 +56,5 @@ def test_a_log_whose_lists_were_altered_can_be_copied_before_they_are_made_again
         store.append("U1", RECORDS)
     with closing(sqlite3.connect(tmp_path / "log")) as connection:
         connection.execute("DROP INDEX events_by_round")
-    run(tmp_path, "copy", "--db", "log", "-o", "copy")
+    done_here(tmp_path, "copy", "--db", "log", "-o", "copy")
     assert (tmp_path / "copy").stat().st_size == (tmp_path / "log").stat().st_size

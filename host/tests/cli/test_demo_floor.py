@@ -44,7 +44,7 @@ def test_it_deals_at_every_table_until_ctrl_c_and_keeps_the_log_that_was_named(
                 return len(opened) == 6
 
             wait_until(all_deal, 60)
-            with urllib.request.urlopen(f"{url}sign-in", timeout=10) as answer:
+            with urllib.request.urlopen(f"{url}sign-in", timeout=100) as answer:
                 assert "Sign in" in answer.read().decode()
             demo.send_signal(signal.SIGINT)
             demo.wait(_STOP_S)

@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.support.commands import error_line, run, running
+from host.tests.support.commands import (
+    done_here,
+    error_line_here,
+    running,
+)
 from sabot.cli.service import provision_many
 from sabot.errors import Interrupted
 from sabot.games.baccarat import catalogue
@@ -48,7 +52,7 @@ def test_a_list_is_provisioned_goes_on_after_an_error_and_may_be_given_again(fol
     _list(folder, "board;unit;table;set;choose", "BARE-1;SHOE-1;12;3;tie_pays=9", "NONE;SHOE-2;2;;")
     with (folder / "list.csv").open("a") as file:
         file.write("\nBARE-2;SHOE-3;13;;\n")
-    done = run(folder, "provision", "--list", "list.csv", code=3)
+    done = done_here(folder, "provision", "--list", "list.csv", code=3)
     first, third = done.stdout.splitlines()
     assert first.startswith("1 of 3: SHOE-1 at BARE-1: SHOE-1: table 12, game mini, card set 3")
     assert third.startswith("3 of 3: SHOE-3 at BARE-2: SHOE-3: table 13, game mini, card set 0")
@@ -63,14 +67,14 @@ def test_a_list_is_provisioned_goes_on_after_an_error_and_may_be_given_again(fol
     for name in ("sabot.keys", "sabot.commands"):
         assert (folder / name).stat().st_mode & 0o077 == 0
 
-    done = run(folder, "provision", "--list", "list.csv", "--json", code=3)
+    done = done_here(folder, "provision", "--list", "list.csv", "--json", code=3)
     reported = [json.loads(line) for line in done.stdout.splitlines()]
     assert [each["result"] for each in reported] == ["left", "failed", "left"]
     assert [each["exit_code"] for each in reported] == [0, 3, 0]
     assert keys == ((folder / "sabot.keys").read_bytes(), (folder / "sabot.commands").read_bytes())
 
     _list(folder, "board,unit,table,game", "BARE-1,SHOE-1,12,ez-midi", "BARE-2,SHOE-4,4,")
-    done = run(folder, "provision", "--list", "list.csv", code=33)
+    done = done_here(folder, "provision", "--list", "list.csv", code=33)
     assert "left as it is, though it deals another game than the list says" in done.stdout
     assert "SHOE-3: this board is already that unit" in done.stderr
 
@@ -89,7 +93,7 @@ def test_every_bad_line_is_named_and_no_board_is_touched(folder: Path) -> None:
         "BARE-8,SHOE-8,8",
         ",SHOE-9,9,,,,",
     )
-    done = run(folder, "provision", "--list", "list.csv", code=39)
+    done = done_here(folder, "provision", "--list", "list.csv", code=39)
     *lines, last = done.stderr.splitlines()
     starts = [line.partition(": ")[0] for line in lines]
     assert starts == [f"list.csv, line {n}" for n in (2, 3, 4, 4, 5, 6, 7, 8, 9, 10)]
@@ -118,7 +122,7 @@ def test_a_file_that_is_no_list(tmp_path: Path, content: bytes | None, says: str
     (tmp_path / "releases.pub.pem").write_bytes(signing.pem_of(_HOUSE))
     if content is not None:
         (tmp_path / "list.csv").write_bytes(content)
-    assert says in error_line(tmp_path, "provision", "--list", "list.csv", code=39)
+    assert says in error_line_here(tmp_path, "provision", "--list", "list.csv", code=39)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +130,7 @@ def test_a_file_that_is_no_list(tmp_path: Path, content: bytes | None, says: str
     [(), ("BARE-1",), ("--list", "l.csv", "BARE-1")],
 )
 def test_wrong_usage(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    run(tmp_path, "provision", *arguments, code=2)
+    done_here(tmp_path, "provision", *arguments, code=2)
 
 
 def test_ctrl_c_between_two_units_says_that_the_first_was_done(
@@ -162,6 +166,6 @@ def test_after_ctrl_c_the_same_command_goes_on(folder: Path) -> None:
         else:  # it was done; Ctrl-C may still have come before the end of the process
             assert code in (0, -signal.SIGINT)
             assert command.problems[-1].startswith("list.csv: 2 provisioned")
-    done = run(folder, "provision", "--list", "list.csv", "--replaces")
+    done = done_here(folder, "provision", "--list", "list.csv", "--replaces")
     assert "SHOE-1: a unit already, left as it is" in done.stdout
     assert len(done.stdout.splitlines()) == 2

@@ -11,7 +11,8 @@ import pytest
 
 from host.tests.support.commands import (
     RunningCommand,
-    error_line,
+    done_here,
+    error_line_here,
     run,
     running,
     simulating,
@@ -51,7 +52,7 @@ def sockets_in(folder: Path) -> list[Path]:
 
 
 def states(folder: Path) -> dict[str, str]:
-    lines = run(folder, "ports", "--json").stdout.splitlines()
+    lines = done_here(folder, "ports", "--json").stdout.splitlines()
     return {each["unit"] or each["serial"]: each["state"] for each in map(json.loads, lines)}
 
 
@@ -85,11 +86,11 @@ def test_shoes_are_read_through_their_logs_and_logged_meanwhile(
         units = sorted([json.loads(line)["unit"] for line in out.splitlines()] for out in done)
         captured = ["SHOE-7", "SHOE-7", "SHOE-8", "SHOE-8"]
         assert units == [captured, list(UNITS), ["SHOE-9", "SHOE-7"]]
-        doctor = run(tmp_path, "doctor", "--all", code=1)  # no test card was pulled
+        doctor = done_here(tmp_path, "doctor", "--all", code=1)  # no test card was pulled
         assert [f"{unit}: " in doctor.stdout for unit in UNITS] == [True] * 3
         assert "process" not in doctor.stdout
 
-        line = error_line(tmp_path, "load", "SHOE-7", code=4)
+        line = error_line_here(tmp_path, "load", "SHOE-7", code=4)
         process = one.process.pid
         assert line == (
             f"SHOE-7: `sabot log` (process {process}) has it: end that log, then repeat this "
@@ -98,10 +99,10 @@ def test_shoes_are_read_through_their_logs_and_logged_meanwhile(
         assert not any("trying again" in line for line in [*one.problems, *two.problems])
         assert (one.end(), two.end()) == (0, 0)
     for db, wanted in (("one.sqlite", ["SHOE-7", "SHOE-8"]), ("two.sqlite", ["SHOE-9"])):
-        assert "nothing to find fault" in run(tmp_path, "verify", "--db", db).stdout
+        assert "nothing to find fault" in done_here(tmp_path, "verify", "--db", db).stdout
         with open_store(tmp_path / db) as store:
             assert store.units() == wanted
-    assert "means over" in run(tmp_path, "health", "SHOE-7").stdout  # no log: at its port
+    assert "means over" in done_here(tmp_path, "health", "SHOE-7").stdout  # no log: at its port
 
 
 def test_the_socket_of_a_killed_log_is_in_no_ones_way(
@@ -128,7 +129,7 @@ def test_a_log_without_a_socket_logs_all_the_same(
         line = log.wait_for_line("no command can read through this log")
         assert "set XDG_RUNTIME_DIR to a folder of your own" in line
         assert states(tmp_path)["SHOE-7"] == "in use"
-        line = error_line(tmp_path, "health", "SHOE-7", code=4)
+        line = error_line_here(tmp_path, "health", "SHOE-7", code=4)
         assert "in use by another program, perhaps `sabot log`" in line
         assert log.end() == 0
 
@@ -136,11 +137,11 @@ def test_a_log_without_a_socket_logs_all_the_same(
 def test_a_shoe_that_cannot_be_read_does_not_keep_the_others_from_being_read(
     tmp_path: Path, shoe: None
 ) -> None:
-    done = run(tmp_path, "health", "/dev/ttyNONE", "SHOE-7", "SHOE-1", "--json", code=3)
+    done = done_here(tmp_path, "health", "/dev/ttyNONE", "SHOE-7", "SHOE-1", "--json", code=3)
     assert [json.loads(line)["unit"] for line in done.stdout.splitlines()] == ["SHOE-7"]
     assert len(done.stderr.splitlines()) == 2
-    assert "--all" in run(tmp_path, "health", code=2).stderr
-    assert "--all" in run(tmp_path, "doctor", "SHOE-7", "--all", code=2).stderr
+    assert "--all" in done_here(tmp_path, "health", code=2).stderr
+    assert "--all" in done_here(tmp_path, "doctor", "SHOE-7", "--all", code=2).stderr
 
 
 def test_a_unit_that_is_not_there_is_not_looked_for_at_the_port_of_another_that_is_logged(
@@ -148,5 +149,5 @@ def test_a_unit_that_is_not_there_is_not_looked_for_at_the_port_of_another_that_
 ) -> None:
     with ExitStack() as stack:
         log_of(tmp_path, stack, "one.sqlite", "SHOE-7")
-        line = error_line(tmp_path, "log", "SHOE-77", "--db", "other.sqlite", code=3)
+        line = error_line_here(tmp_path, "log", "SHOE-77", "--db", "other.sqlite", code=3)
         assert line == "SHOE-77: no such unit is attached; `sabot ports` lists those that are"

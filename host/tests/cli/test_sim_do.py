@@ -11,8 +11,8 @@ import pytest
 import sabot_firmware
 from host.tests.support.commands import (
     RunningCommand,
-    error_line,
-    run,
+    error_line_here,
+    run_here,
     running,
     short_deck,
 )
@@ -39,7 +39,9 @@ def sim(tmp_path: Path) -> Iterator[RunningCommand]:
 
 
 def _do(folder: Path, *words: str, code: int = 0) -> list[str]:
-    return run(folder, "sim-do", *words, code=code).stdout.splitlines()
+    out, problems, ended = run_here(folder, "sim-do", *words)
+    assert ended == code, problems
+    return out.splitlines()
 
 
 def test_a_round_dealt_by_hand(sim: RunningCommand, tmp_path: Path) -> None:
@@ -72,7 +74,9 @@ def test_a_round_dealt_by_hand(sim: RunningCommand, tmp_path: Path) -> None:
 def test_an_unknown_word_is_wrong_usage_that_lists_those_that_are(
     tmp_path: Path, words: list[str], lists: list[str]
 ) -> None:
-    said = run(tmp_path, "sim-do", "SHOE-7", *words, code=2).stderr.replace("\u2502", " ")
+    _, problems, code = run_here(tmp_path, "sim-do", "SHOE-7", *words)
+    assert code == 2
+    said = problems.replace("\u2502", " ")
     for each in lists:
         assert each in " ".join(said.split())
 
@@ -91,12 +95,12 @@ def test_every_switch_button_and_fault_is_an_action() -> None:
 def test_a_shoe_that_does_not_run_is_an_error_that_names_those_that_do(
     sim: RunningCommand, tmp_path: Path
 ) -> None:
-    line = error_line(tmp_path, "sim-do", "NONE-8", "key", "on", code=3)
+    line = error_line_here(tmp_path, "sim-do", "NONE-8", "key", "on", code=3)
     assert line.startswith("NONE-8: no simulated shoe of this name runs here; there are: ")
     assert "SHOE-7" in line
     with SimulatedShoe("SHOE-9") as other:
         other.power_on()
-        line = error_line(tmp_path, "sim-do", "SHOE-9", "key", "on", code=12)
+        line = error_line_here(tmp_path, "sim-do", "SHOE-9", "key", "on", code=12)
         assert line.startswith("SHOE-9: the program that runs it takes no actions")
 
 
@@ -126,12 +130,12 @@ def test_faults_come_with_the_cards_that_are_dealt(tmp_path: Path) -> None:
                 log.wait_for_line(f"round {3 * number:>2}")
                 said = _do(tmp_path, "SHOE-7", "fault", fault)
                 assert said[0] == f"SHOE-7: the next card comes with {fault}"
-            log.wait_for_line("round 40")
+            log.wait_for_line("round 12")
             log.end()
         assert sim.end() == 0
-    incidents = run(tmp_path, "incidents", "--db", "log.sqlite").stdout
+    incidents, _, _ = run_here(tmp_path, "incidents", "--db", "log.sqlite")
     assert "unreadable (reversed)" in incidents and "unreadable (no code)" in incidents
-    run(tmp_path, "verify", "--db", "log.sqlite", "--keys", "sabot.keys")
+    assert run_here(tmp_path, "verify", "--db", "log.sqlite", "--keys", "sabot.keys")[2] == 0
 
 
 def test_a_shoe_goes_on_with_the_next_shoe_of_cards(tmp_path: Path) -> None:
@@ -142,8 +146,8 @@ def test_a_shoe_goes_on_with_the_next_shoe_of_cards(tmp_path: Path) -> None:
             log.wait_for_line("shoe 3 round  6")
             log.end()
         assert sim.end() == 0
-    done = run(tmp_path, "rounds", "--db", "log.sqlite", "--json").stdout.splitlines()
-    assert [json.loads(line)["shoe"] for line in done] == [1] * 6 + [2] * 6 + [3] * 6
+    done, _, _ = run_here(tmp_path, "rounds", "--db", "log.sqlite", "--json")
+    assert [json.loads(line)["shoe"] for line in done.splitlines()] == [1] * 6 + [2] * 6 + [3] * 6
 
 
 def test_the_same_seed_gives_the_same_shoes_and_each_has_other_cards() -> None:
@@ -168,11 +172,11 @@ def test_a_bare_board_becomes_a_shoe(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "releases.pub.pem").write_bytes(public)
     with running(tmp_path, "sim", "--bare", "--unit", "BARE-1", "--set", "3") as board:
         board.first_line()
-        assert "flashed" in run(tmp_path, "flash", "BARE-1").stdout
+        assert "flashed" in run_here(tmp_path, "flash", "BARE-1")[0]
         settings = ("--unit", "SHOE-9", "--table", "12", "--set", "3")
-        run(tmp_path, "provision", "BARE-1", *settings)
+        assert run_here(tmp_path, "provision", "BARE-1", *settings)[2] == 0
         assert _do(tmp_path, "BARE-1", "card", "TEST")[1] == "  LOAD CARDS"
-        assert "0 days ago" in run(tmp_path, "doctor", "SHOE-9").stdout
+        assert "0 days ago" in run_here(tmp_path, "doctor", "SHOE-9")[0]
         assert _do(tmp_path, "SHOE-9", "lid", "open")[0] == "SHOE-9: lid open"
         with running(tmp_path, "log", "SHOE-9", "--db", "log.sqlite") as log:
             assert log.wait_for_line("attached").startswith("SHOE-9 attached, firmware")
@@ -183,4 +187,5 @@ def test_a_bare_board_becomes_a_shoe(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("options", [("--seed", "1"), ("--shoes", "2"), ("--game", "mini")])
 def test_no_one_deals_from_a_bare_board(tmp_path: Path, options: tuple[str, ...]) -> None:
-    assert "no one deals from" in run(tmp_path, "sim", "--bare", *options, code=2).stderr
+    _, problems, code = run_here(tmp_path, "sim", "--bare", *options)
+    assert code == 2 and "no one deals from" in problems

@@ -113,7 +113,7 @@ def test_it_runs_until_ctrl_c_serves_metrics_and_missing_rounds_and_shows_no_sec
                 rounds = json.load(answer)
         finally:
             started.send_signal(signal.SIGINT)
-            out, said = started.communicate(timeout=30)
+            out, said = started.communicate(timeout=200)
     sent = [got.event for got in receiver.taken if got.event["type"] == "sabot.round.ended"]
     assert rounds == [each for each in sent if each["data"]["unit"] == "SHOE-1"]
     count = len(receiver.taken)
@@ -131,7 +131,7 @@ def test_ctrl_c_in_a_run_that_would_end_is_130(folder: Path) -> None:
         until(lambda: receiver.got)
         begin_s = time.monotonic()
         started.send_signal(signal.SIGINT)
-        _, said = started.communicate(timeout=60)
+        _, said = started.communicate(timeout=200)
         assert time.monotonic() - begin_s < 14, "it waits for no answer that does not come"
     assert started.returncode == 130 and len(said.splitlines()) == 1
     assert said.startswith("sabot: interrupted: log.sqlite: what receivers acknowledged")
@@ -166,7 +166,7 @@ def test_two_of_one_configuration_do_not_run_at_once(folder: Path) -> None:
             code, said = _once(folder)
         finally:
             started.send_signal(signal.SIGTERM)
-            started.communicate(timeout=30)
+            started.communicate(timeout=200)
     assert code == 8 and "another program has it" in said
     assert started.returncode == 0
 
@@ -176,5 +176,5 @@ def test_a_wrong_address_for_metrics_is_said(folder: Path) -> None:
         _configure(folder, receiver)
         for at, code in (("x:y", 2), (f"192.0.2.1:{free_port()}", 37)):
             started = _started(folder, "--once", "--metrics", at)
-            _, said = started.communicate(timeout=60)
+            _, said = started.communicate(timeout=200)
             assert started.returncode == code and "Traceback" not in said, said

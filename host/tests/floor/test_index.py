@@ -116,7 +116,7 @@ def damage(path: Path, rng: random.Random) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
-@pytest.mark.parametrize("case", range(3))
+@pytest.mark.parametrize("case", range(2))
 def test_a_log_of_all_families_is_indexed_as_it_is_listed(
     tmp_path: Path, rng: random.Random, in_spans: None, damaged: bool, case: int
 ) -> None:

@@ -32,7 +32,7 @@ from sabot.log.rounds import dealt_of
 from sabot.log.store import Store, open_store
 from sabot.silences import LINE
 
-_PATIENCE_S = 10.0
+_PATIENCE_S = 100.0
 _NOW = 1_795_000_000_000
 
 
@@ -135,7 +135,7 @@ def test_after_each_event_a_tile_is_that_of_the_whole_log(store: Store, rng: ran
 
 @pytest.mark.slow
 @IN_A_FILE
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_events_that_no_shoe_makes_do_no_harm(store: Store, seed: int) -> None:
     """Where a table begins to be read can then matter."""
     floor = Clocks().floor(store)

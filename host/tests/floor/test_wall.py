@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.support.commands import run
+from host.tests.support.commands import (
+    done_here,
+)
 from host.tests.support.dealt_events import kept_games
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
 from sabot.floor.table import PACE_MS, Table, TableFold
@@ -82,7 +84,7 @@ def test_the_command_shows_a_table_that_is_stopped_before_one_that_plays(tmp_pat
     with new_log(tmp_path / "log.sqlite") as store:
         store.append("A1", stored(plays.records))
         store.append("B2", stored(stopped.records))
-    lines = run(tmp_path, "tables", "--db", "log.sqlite").stdout.splitlines()
+    lines = done_here(tmp_path, "tables", "--db", "log.sqlite").stdout.splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["B2", "A1"]
     assert "STOPPED: unreadable" in lines[1]
     assert lines[2].split()[1:6] == ["mini", "decided", "1", "1", "0"]
@@ -91,4 +93,4 @@ def test_the_command_shows_a_table_that_is_stopped_before_one_that_plays(tmp_pat
 @pytest.mark.slow
 def test_a_log_without_units_has_no_tables(tmp_path: Path) -> None:
     open_store(tmp_path / "log.sqlite", create=True).close()
-    assert "no tables" in run(tmp_path, "tables", "--db", "log.sqlite").stdout
+    assert "no tables" in done_here(tmp_path, "tables", "--db", "log.sqlite").stdout

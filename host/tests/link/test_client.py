@@ -63,9 +63,9 @@ def refusal(port: str, kind: type[SabotError], timeout_s: float = HURRY_S) -> st
 
 
 def received(client: Client, count: int) -> list[Record]:
-    """The next `count` events, within ten seconds."""
+    """The next `count` events, within a hundred seconds."""
     records: list[Record] = []
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 100
     while len(records) < count and time.monotonic() < deadline:
         records += client.receive(0.1).records
     return records
@@ -221,7 +221,8 @@ def test_with_a_wrong_key_the_shoe_is_not_believed_and_gets_no_command(
                 ask()
         client = Client(port)
         client.begin(1)
-        assert [record.event.kind for record in received(client, 2)] == ["boot"]
+        held = received(client, client.welcome.last_held)
+        assert [record.event.kind for record in held] == ["boot"]
 
 
 def test_a_command_with_a_wrong_mac_is_recorded_by_the_shoe_which_goes_on(
@@ -463,7 +464,7 @@ def test_many_events_come_undamaged_from_a_naive_shoe_on_a_noisy_line(rng: rando
         client = Client(port, keys=KEYS)
         client.begin(1)
         got: list[Record] = []
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 100
         while len(got) < 300 and time.monotonic() < deadline:
             records = client.receive(0.1).records
             if records:

@@ -320,7 +320,7 @@ def test_a_killed_process_leaves_the_old_or_the_new_log_and_whole_copies(
         assert child.stdout is not None and child.stdout.readline() == "begun\n"
         time.sleep(rng.random() / 10)
         child.send_signal(signal.SIGKILL)
-        child.communicate(timeout=30)
+        child.communicate(timeout=200)
         with open_store(path) as store:
             assert store.faults() == []
             versions.add(store.fact("version"))
@@ -333,7 +333,7 @@ def test_a_killed_process_leaves_the_old_or_the_new_log_and_whole_copies(
 def test_a_full_disk_leaves_the_log_and_no_copy(path: Path) -> None:
     before = content(older(path, 5, len(EVENTS)))
     stored = records(path)
-    printed, _ = converting(path, path.stat().st_size // 2).communicate(timeout=30)
+    printed, _ = converting(path, path.stat().st_size // 2).communicate(timeout=200)
     assert "the disk is full" in printed
     assert content(path) == before and whole_copies(path, stored) == 0
     assert [each.name for each in path.parent.iterdir() if each.name.startswith(".")] == []

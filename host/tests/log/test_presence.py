@@ -157,17 +157,16 @@ def test_no_shoe_waits_for_the_database() -> None:
 
     def keep(spans: Sequence[Span], flows: Sequence[Flow]) -> None:
         storing.set()
-        assert release.wait(30)
+        assert release.wait(100)
 
     notes = Presence(["A"], keep)
     notes.attached("A", "U1")
     thread = threading.Thread(target=notes.store)
     thread.start()
-    assert storing.wait(30)
-    begun = time.monotonic()
+    assert storing.wait(100)
     notes.lost("A")
     notes.attached("A", "U1")
-    assert time.monotonic() - begun < 5
+    assert thread.is_alive(), "it still waits for the database"
     release.set()
     thread.join()
 

@@ -595,7 +595,7 @@ def test_several_processes_can_make_a_database_at_the_same_moment(tmp_path: Path
         assert child.stdin is not None
         child.stdin.write("\n")
         child.stdin.flush()
-    outcomes = [json.loads(child.communicate(timeout=30)[0]) for child in children]
+    outcomes = [json.loads(child.communicate(timeout=200)[0]) for child in children]
     assert outcomes == ["opened"] * len(children)
 
 

@@ -80,7 +80,7 @@ def test_a_full_disk_is_an_error_and_earlier_events_are_kept(
 ) -> None:
     path = tmp_path / "log.sqlite"
     open_store(path, create=True).close()
-    output, problems = appending(path, most_bytes).communicate(timeout=60)
+    output, problems = appending(path, most_bytes).communicate(timeout=200)
     assert problems == ""
     *durable, last = output.splitlines()
     assert last.startswith(f"DiskFull: {path}: the disk is full")
@@ -94,7 +94,7 @@ def test_a_full_disk_is_an_error_and_earlier_events_are_kept(
 
 def test_a_disk_too_full_for_a_new_database(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
-    output, problems = appending(path, 2000).communicate(timeout=60)
+    output, problems = appending(path, 2000).communicate(timeout=200)
     assert problems == ""
     assert output.startswith(f"DiskFull: {path}: the disk is full") and output.count("\n") == 1
 
@@ -110,7 +110,7 @@ def test_events_that_a_killed_process_reported_as_durable_are_there(
         output = [child.stdout.readline() for _ in range(rng.randrange(1, 40))]
         time.sleep(rng.random() / 20)
         child.send_signal(signal.SIGKILL)
-        output += child.communicate(timeout=30)[0].splitlines()
+        output += child.communicate(timeout=200)[0].splitlines()
         durable = max(int(line) for line in output if line)
         assert durable > held
         held = assert_holds(path, durable)
@@ -167,5 +167,5 @@ def test_two_processes_that_store_the_same_events_store_each_once(tmp_path: Path
         output += [int(child.stdout.readline()) for _ in range(15)]
     for child in children:
         child.kill()
-        output += [int(line) for line in child.communicate(timeout=30)[0].splitlines() if line]
+        output += [int(line) for line in child.communicate(timeout=200)[0].splitlines() if line]
     assert_holds(path, max(output))

@@ -54,7 +54,7 @@ def _scraped(port: int) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     with (
         suppress(OSError),
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer,
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=100) as answer,
     ):
         for family in text_string_to_metric_families(answer.read().decode()):
             samples = {",".join(sample.labels.values()): sample.value for sample in family.samples}

@@ -1,6 +1,7 @@
 """The shoe's own code accepts a release's manifest and signature; saving a release is atomic."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from sabot.keys import signing
 from sabot.release import build as releases
 from sabot.release import modules
 from sabot_firmware.release import ed25519
+from sabot_hil.kit import releases as kit
 from sabot_protocol.release import Manifest, refusal, signed
 
 pytestmark = pytest.mark.slow
@@ -21,7 +23,15 @@ _PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 
 
 @pytest.fixture(scope="module")
-def built() -> releases.Release:
+def compiled_before() -> Iterator[None]:
+    """A build takes modules that are compiled already."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(releases, "modules_of", kit.compiled)
+        yield
+
+
+@pytest.fixture(scope="module")
+def built(compiled_before: None) -> releases.Release:
     return releases.build("pico", _PRIVATE)
 
 

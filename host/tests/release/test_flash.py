@@ -107,7 +107,7 @@ def _build_of(built: releases.Release) -> bytes:
 
 @contextmanager
 def _repl(board: SimulatedShoe) -> Iterator[SerialTransport]:
-    with closing(SerialTransport(board.port, timeout=5)) as transport:
+    with closing(SerialTransport(board.port, timeout=100)) as transport:
         transport.enter_raw_repl()  # drops what a board that is gone has not read
         yield transport
 

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 import sabot_firmware
-from host.tests.support.commands import KNOWN_ROUNDS, run, short_deck
+from host.tests.support.commands import (
+    KNOWN_ROUNDS,
+    done_here,
+    short_deck,
+)
 from sabot.keys import signing
 from sabot.release import build as releases
 from sabot.sim import deck
@@ -27,21 +31,26 @@ def _deal(folder: Path, board: SimulatedShoe) -> None:
     cards = deck.read(folder / short_deck(folder), short=True)
     dealer = Dealer(board.bench, cards, card_set=0, pace=0)
     dealer.start()
-    run(folder, "log", "SHOE-9", "--once", "--db", "life.sqlite")
+    done_here(folder, "log", "SHOE-9", "--once", "--db", "life.sqlite")
     dealer.stop()
     assert dealer.failure is None
 
 
 def _listed(folder: Path, *arguments: str) -> list[dict[str, object]]:
     """The objects that a command prints of the log."""
-    done = run(folder, *arguments, "--db", "life.sqlite", "--json")
+    done = done_here(folder, *arguments, "--db", "life.sqlite", "--json")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_from_a_bare_board_to_a_shoe_in_service_and_never_a_brick(tmp_path: Path) -> None:
-    run(tmp_path, "keys", "release", "make", "-o", "releases", **_PASSPHRASE)
+def test_from_a_bare_board_to_a_shoe_in_service_and_never_a_brick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(releases, "modules_of", made.compiled)  # compiled already
+    done_here(tmp_path, "keys", "release", "make", "-o", "releases", **_PASSPHRASE)
     sabot = f"sabot-{_OLD}"
-    run(tmp_path, "build", "--board", "sim", "-o", sabot, "--key", "releases.pem", **_PASSPHRASE)
+    done_here(
+        tmp_path, "build", "--board", "sim", "-o", sabot, "--key", "releases.pem", **_PASSPHRASE
+    )
     house = signing.load_private(
         tmp_path / "releases.pem", lambda: _PASSPHRASE["SABOT_PASSPHRASE"].encode()
     )
@@ -50,12 +59,14 @@ def test_from_a_bare_board_to_a_shoe_in_service_and_never_a_brick(tmp_path: Path
 
     with SimulatedShoe("BARE-1", state=tmp_path / "board", files={}) as board:
         board.power_on()
-        done = run(tmp_path, "flash", "BARE-1")
+        done = done_here(tmp_path, "flash", "BARE-1")
         assert done.stdout.startswith(f"BARE-1: Sabot {_OLD}, flashed; provision it: ")
-        ports = run(tmp_path, "ports", "--json").stdout
+        ports = done_here(tmp_path, "ports", "--json").stdout
         assert json.loads(ports)["state"] == "to be provisioned"
         assert board.bench.outputs.title == "NOT PROVISIONED"
-        done = run(tmp_path, "provision", "BARE-1", "--unit", "SHOE-9", "--table", "12", "--json")
+        done = done_here(
+            tmp_path, "provision", "BARE-1", "--unit", "SHOE-9", "--table", "12", "--json"
+        )
         unit = json.loads(done.stdout)
         text = unit.pop("text")
         assert text.startswith("SHOE-9: table 12, game mini, card set 0; a unit now, chain ")
@@ -63,19 +74,19 @@ def test_from_a_bare_board_to_a_shoe_in_service_and_never_a_brick(tmp_path: Path
             "board": "BARE-1", "unit": "SHOE-9", "result": "provisioned", "line": None,
             "exit_code": 0,
         }  # fmt: skip
-        ports = run(tmp_path, "ports", "--json").stdout
+        ports = done_here(tmp_path, "ports", "--json").stdout
         assert json.loads(ports)["unit"] == "SHOE-9"
         _deal(tmp_path, board)
 
-        done = run(tmp_path, "update", "SHOE-9", "--release", f"sabot-{_NEWER}")
+        done = done_here(tmp_path, "update", "SHOE-9", "--release", f"sabot-{_NEWER}")
         assert done.stdout == f"SHOE-9: Sabot {_NEWER}, updated\n"
         _deal(tmp_path, board)
 
-        done = run(tmp_path, "update", "SHOE-9", "--release", sabot, code=30)
+        done = done_here(tmp_path, "update", "SHOE-9", "--release", sabot, code=30)
         assert f"{_OLD} is older than {_NEWER}" in done.stderr
         _deal(tmp_path, board)  # the log waits until the shoe is back in service
 
-        done = run(tmp_path, "update", "SHOE-9", "--release", f"sabot-{_BROKEN}", code=30)
+        done = done_here(tmp_path, "update", "SHOE-9", "--release", f"sabot-{_BROKEN}", code=30)
         assert f"{_BROKEN} was tried and given up, it runs {_NEWER} again" in done.stderr
         _deal(tmp_path, board)
 
@@ -88,4 +99,4 @@ def test_from_a_bare_board_to_a_shoe_in_service_and_never_a_brick(tmp_path: Path
     assert kinds.count("boot") == 5, "provisioned, updated, refused, on trial, gone back"
     (unit,) = _listed(tmp_path, "units")
     assert (unit["table"], unit["firmware"], unit["updates"]) == ("12", _NEWER, 1)
-    run(tmp_path, "verify", "--db", "life.sqlite", "--keys", "sabot.keys")
+    done_here(tmp_path, "verify", "--db", "life.sqlite", "--keys", "sabot.keys")

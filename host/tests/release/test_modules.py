@@ -15,15 +15,15 @@ from sabot.release.modules import (
     bench_modules,
     bytecode,
 )
-from sabot.release.modules import modules_of as compiled_for
 from sabot.release.modules import sources as read_sources
+from sabot_hil.kit.releases import compiled
 
 pytestmark = pytest.mark.slow
 
 _NATIVE_ARMV6M = 4  # MicroPython, py/persistentcode.h: MP_NATIVE_ARCH_ARMV6M
 
 
-modules_of, sources = cache(compiled_for), cache(read_sources)  # each takes a second
+modules_of, sources = cache(compiled), cache(read_sources)  # each takes a second
 
 
 @pytest.fixture(scope="module")

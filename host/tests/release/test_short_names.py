@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from sabot.release.micropython_names import MICROPYTHON_NAMES
-from sabot.release.modules import modules_of, sources
+from sabot.release.modules import sources
 from sabot.release.short_names import short_names, shortened, table
 from sabot.sim.process import interpreter
+from sabot_hil.kit.releases import compiled
 
 _BASE = b"""
 _LIMIT = 3
@@ -74,7 +75,7 @@ def _run(made: dict[str, bytes], folder: Path, command: list[str]) -> str:
         (folder / path).write_bytes(source)
     (folder / "main.py").write_text("import made.derived\n")
     done = subprocess.run(
-        [*command, "main.py"], cwd=folder, capture_output=True, text=True, check=True, timeout=20
+        [*command, "main.py"], cwd=folder, capture_output=True, text=True, check=True, timeout=200
     )
     return done.stdout
 
@@ -156,7 +157,7 @@ def test_a_name_that_two_modules_use_is_the_same_in_both() -> None:
 def test_a_release_has_no_long_private_name_but_those_in_strings(board: str) -> None:
     left = {
         name
-        for code in modules_of(board).values()
+        for code in compiled(board).values()
         for name in re.findall(rb"\b_[a-z]\w{3,}\b", code)
         if not name.startswith(b"__")
     }

@@ -146,6 +146,8 @@ class _Shoe:
         """Versions that do not start."""
         self.pulled_every = 0
         """Reads after which the cable comes off."""
+        self.pulled_at: set[int] = set()
+        """Numbers of reads at which it comes off."""
         self.reported: list[Progress] = []
         self._reads = 0
         self._on = True
@@ -189,7 +191,8 @@ class _Shoe:
 
     def read(self, timeout_s: float) -> bytes:
         self._reads += 1
-        if self.pulled_every and self._reads % self.pulled_every == 0:
+        every = self.pulled_every and self._reads % self.pulled_every == 0
+        if every or self._reads in self.pulled_at:
             raise NoShoe("line: the connection broke")
         self.now_s += timeout_s
         program, link = self._program, self._link()
@@ -273,6 +276,28 @@ def test_an_update_is_done_although_the_cable_comes_off_repeatedly(shoe: _Shoe, 
     shoe.pulled_every = every
     assert shoe.update(_release("0.8.0")).endswith("updated")
     assert shoe.version() == "0.8.0"
+
+
+def test_what_was_updated_is_not_said_to_run_already_if_the_last_answers_are_lost(
+    tmp_path: Path,
+) -> None:
+    """The cable comes off before the answers to the restart and to the confirmation."""
+    reads: list[int] = []
+    for name in ("first", "again"):
+        folder = tmp_path / name
+        folder.mkdir()
+        shoe = _Shoe(folder)
+        shoe.pulled_at = set(reads)
+
+        def note(progress: Progress, shoe: _Shoe = shoe) -> None:
+            if progress.what == "starting it on trial":
+                reads.append(shoe._reads + 1)
+
+        done = update(
+            shoe.attached, _release("0.8.0"), note, lambda shoe=shoe: shoe.now_s, shoe.pause
+        )
+        assert done == f"{_UNIT}: Sabot 0.8.0, updated", name
+        reads.append(shoe._reads)
 
 
 def test_an_update_waits_for_the_end_of_a_round_and_says_so(shoe: _Shoe) -> None:

@@ -111,8 +111,7 @@ def test_recordings_are_read_as_the_shoe_read_the_passes(
     random = np.random.default_rng(rng.randrange(1 << 30))
     made = [
         made_of(noisy_pass(random, NOISE[noise], card, CARD_SET, kind), CARD_SET)
-        for noise, kind in zip(NOISE, pulls.KINDS, strict=False)
-        for card in (0, SEVEN_OF_HEARTS, 52)
+        for noise, kind, card in zip(NOISE, pulls.KINDS, (0, SEVEN_OF_HEARTS, 52), strict=False)
     ]
     made += [made_of(faulty(fault), CARD_SET) for fault in FAULTS]
     folder = tmp_path / "new" / "captures"

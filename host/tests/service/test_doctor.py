@@ -9,7 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import sabot_firmware
-from host.tests.support.commands import error_line, run
+from host.tests.support.commands import (
+    done_here,
+    error_line_here,
+)
 from host.tests.support.helpers import framed
 from host.tests.support.naive_shoe import KEY, KEYS, NaiveShoe, answering_shoe
 from sabot.cli import app
@@ -227,12 +230,12 @@ def test_the_limits_of_a_sensor_are_those_of_the_firmware() -> None:
 def test_the_command_checks_a_simulated_shoe(tmp_path: Path) -> None:
     with SimulatedShoe("DOC-1") as shoe:
         shoe.power_on()
-        done = run(tmp_path, "doctor", "DOC-1", code=1)
+        done = done_here(tmp_path, "doctor", "DOC-1", code=1)
         lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
         assert f"version {sabot_firmware.VERSION} {sabot_firmware.VERSION} ok" in lines
         assert "clock not set since its start within 5 s of this machine's LOOK" in lines
         assert lines[-1].endswith("checks found something") and lines[-1].startswith("DOC-1: 2 of")
-        as_json = json.loads(run(tmp_path, "doctor", "DOC-1", "--json", code=1).stdout)
+        as_json = json.loads(done_here(tmp_path, "doctor", "DOC-1", "--json", code=1).stdout)
         wrong = [check["check"] for check in as_json["checks"] if not check["ok"]]
         assert as_json["unit"] == "DOC-1" and wrong == ["test card", "clock"]
 
@@ -245,8 +248,8 @@ def test_the_heap_of_an_idle_shoe_is_measured_without_what_dealing_has_left(tmp_
         for seed in (1, 4):
             logger = Logger(store, [shoe.port], LogWatcher(), once=True)
             logger.start()
-            Dealer(shoe.bench, shuffled(seed), card_set=0, pace=0).deal()
-            logger.wait(60)
+            Dealer(shoe.bench, shuffled(seed, cut_from_end=330), card_set=0, pace=0).deal()
+            logger.wait(200)
             with Port(shoe.port) as port:
                 client = Client(port, keys=CommandKeyFile.load(None))
                 free.append(doctor.examine(client).status.heap_free)
@@ -260,14 +263,14 @@ def test_with_a_wrong_command_key_all_but_the_self_test_is_checked(tmp_path: Pat
         commands = tmp_path / "other.commands"
         commands.write_text('{"unit": "DOC-2", "command": "' + "00" * 32 + '"}\n')
         commands.chmod(0o600)
-        done = run(tmp_path, "doctor", "DOC-2", "--commands", str(commands), code=1)
+        done = done_here(tmp_path, "doctor", "DOC-2", "--commands", str(commands), code=1)
         assert "self-test: DOC-2: it has another command key" in done.stdout
         assert "journal room" in done.stdout and "00" * 8 not in done.stdout + done.stderr
 
 
 @pytest.mark.slow
 def test_a_folder_without_a_release_is_refused_before_the_shoe_is_examined(tmp_path: Path) -> None:
-    line = error_line(tmp_path, "doctor", "NOBODY", "--release", str(tmp_path), code=29)
+    line = error_line_here(tmp_path, "doctor", "NOBODY", "--release", str(tmp_path), code=29)
     assert "name a folder that `sabot build` has made" in line
 
 

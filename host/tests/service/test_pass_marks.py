@@ -32,7 +32,7 @@ def is_right(marks: Marks, printed: list[Mark], places: list[int | None], at: Po
 @pytest.mark.parametrize("kind", pulls.KINDS)
 @pytest.mark.parametrize(("noise", "share"), [("clean", 1.0), ("nominal", 0.97), ("harsh", 0.93)])
 def test_marks_are_found_where_they_are_printed(kind: str, noise: str, share: float) -> None:
-    random, right, count = np.random.default_rng(1), 0, 60
+    random, right, count = np.random.default_rng(1), 0, 30
     for card in range(count):
         printed = code(card % 54)
         levels, edge_mm = pulled(random, printed, kind, NOISE[noise])
@@ -44,7 +44,7 @@ def test_marks_are_found_where_they_are_printed(kind: str, noise: str, share: fl
 @pytest.mark.parametrize("kind", pulls.KINDS)
 @pytest.mark.parametrize("noise", ["clean", "nominal"])
 def test_a_missing_mark_is_named_or_left_open_and_never_invented(kind: str, noise: str) -> None:
-    random, named, wrong, count = np.random.default_rng(2), 0, 0, 42
+    random, named, wrong, count = np.random.default_rng(2), 0, 0, 28
     for n in range(count):
         place = n % 14
         printed = code(n)
@@ -60,7 +60,7 @@ def test_a_missing_mark_is_named_or_left_open_and_never_invented(kind: str, nois
 @pytest.mark.parametrize("kind", pulls.KINDS)
 @pytest.mark.parametrize(("begin_mm", "at"), [(3.5, 0), (56.0, 14)])
 def test_an_added_mark_is_not_hidden(kind: str, begin_mm: float, at: int) -> None:
-    random, right, count = np.random.default_rng(3), 0, 30
+    random, right, count = np.random.default_rng(3), 0, 20
     places: list[int | None] = [*ALL[:at], None, *ALL[at:]]
     for n in range(count):
         printed = code(n)

@@ -104,6 +104,17 @@ def run_here(folder: Path, *arguments: str) -> tuple[str, str, object]:
     return out.getvalue(), problems.getvalue(), exit_code
 
 
+def done_here(
+    folder: Path, *arguments: str, code: int = 0, **given: str
+) -> "subprocess.CompletedProcess[str]":
+    """As `run`, but in this process: for tests of what a command does. That it starts, and what it
+    does with signals and pipes, is tested with `run`, and by the pages in docs/."""
+    with patch.dict(os.environ, environment() | given):
+        out, problems, exit_code = run_here(folder, *arguments)
+    assert exit_code == code, f"exit code {exit_code}: {problems}"
+    return subprocess.CompletedProcess(["sabot", *arguments], code, out, problems)
+
+
 def _only_line(out: str, problems: str) -> str:
     assert out == ""
     (line,) = problems.splitlines()
@@ -199,7 +210,7 @@ def simulating(folder: Path, unit: str, *arguments: str) -> Iterator[RunningComm
     with running(folder, "sim", *options) as sim:
         sim.first_line()
         yield sim
-        assert sim.end(10) == 0
+        assert sim.end() == 0
 
 
 @contextmanager

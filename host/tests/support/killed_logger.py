@@ -143,7 +143,7 @@ class Kills:
         if not child:
             _log(self._shoe.port, self.path, lambda: None)
         last, acknowledged = self._shoe.record(1)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 200
         while acknowledged < last:
             assert time.monotonic() < deadline, f"{acknowledged} of {last} events"
             time.sleep(0.01)

@@ -256,7 +256,7 @@ class Answering:
         if not self._stop.is_set():
             self._stop.set()
             termios.tcflush(self._theirs, termios.TCIFLUSH)  # it may wait for room
-            self._thread.join(5)
+            self._thread.join(100)
             os.close(self._ours)
             os.close(self._theirs)
 
@@ -287,7 +287,7 @@ class Relay:
         """Close the serial port and the TCP port."""
         if not self._stop.is_set():
             self._stop.set()
-            self._thread.join(5)
+            self._thread.join(100)
             self._server.close()
             os.close(self._port)
 

@@ -24,7 +24,7 @@ REPORTS: dict[Shape, tuple[Shape, dict[str, Any]]] = {
     messages.SELF_TEST: (messages.SELF_TEST_REPORT, {"sectors": 4096, "temperature_c": -3}),
     messages.UPDATE_STATUS: (messages.UPDATE_REPORT, {}),
 }
-TIMEOUT_S = 30.0
+TIMEOUT_S = 200.0
 
 
 class ReadShoe(NaiveShoe):

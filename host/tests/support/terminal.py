@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 _PIECE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)|\x1b")
 _WIDTH, _HEIGHT = 120, 50
-_TIMEOUT_S = 60
+_TIMEOUT_S = 200
 
 
 def screen_after(command: Sequence[str], env: Mapping[str, str]) -> list[str]:

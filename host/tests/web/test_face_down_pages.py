@@ -112,7 +112,7 @@ def test_no_feed_tells_them_either(floors: tuple[Screens, Screens], role: str | 
 def _first_events(screens: Screens, role: str | None, paths: list[str]) -> list[str]:
     server = Server(make_app(screens.app.state.services), Address("127.0.0.1", 0), None)
     server.start()
-    client = httpx.Client(base_url=server.url, timeout=20)
+    client = httpx.Client(base_url=server.url, timeout=100)
     if role is not None:
         client.cookies.set("sabot_session", screens.desk.sign_in(role, PASSWORD, origin="test"))
     try:

@@ -13,7 +13,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from host.tests.support.commands import error_line, run, running, simulating
+from host.tests.support.commands import (
+    done_here,
+    error_line_here,
+    running,
+    simulating,
+)
 from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.desk.desk import Desk
 
@@ -68,9 +73,9 @@ def test_it_prints_its_address_and_ends_at_once_with_a_page_open(
         client = _sign_in(command.first_line())
         with client.stream("GET", "/api/live") as feed:
             assert next(feed.iter_lines()) == "retry: 1000"
-            assert command.end(20, by) == 0
+            assert command.end(by=by) == 0
         assert "the screens are closed" in command.problems[-1]
-    run(folder, "verify", "--db", "log.sqlite", code=1)
+    done_here(folder, "verify", "--db", "log.sqlite", code=1)
 
 
 def test_pages_over_tls_have_cookies_for_tls_only(folder: Path) -> None:
@@ -86,36 +91,36 @@ def test_pages_over_tls_have_cookies_for_tls_only(folder: Path) -> None:
             (cookie,) = client.get("/sign-in").headers.get_list("set-cookie")
         assert cookie.startswith("__Host-sabot_form=")
         assert all(word in cookie for word in ("Secure", "HttpOnly", "SameSite=strict", "Path=/"))
-        assert command.end(20) == 0
+        assert command.end() == 0
 
 
 def test_an_address_that_another_program_has_is_refused(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         at = f"127.0.0.1:{taken.getsockname()[1]}"
-        line = error_line(folder, "serve", "--db", "log.sqlite", "--listen", at, code=37)
+        line = error_line_here(folder, "serve", "--db", "log.sqlite", "--listen", at, code=37)
     assert line.startswith(f"{at}: cannot listen there (Address already in use)")
 
 
 def test_a_log_without_an_administrator_says_how_to_make_one(tmp_path: Path) -> None:
     new_log(tmp_path / "new.sqlite").close()
-    line = error_line(tmp_path, "serve", "--db", "new.sqlite", "--listen", _HERE, code=35)
+    line = error_line_here(tmp_path, "serve", "--db", "new.sqlite", "--listen", _HERE, code=35)
     assert "sabot users add NAME --role administrator" in line
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "192.0.2.7:8700", "example.org"])
 def test_another_machine_is_not_served_without_tls_unless_told(folder: Path, listen: str) -> None:
-    done = run(folder, "serve", "--db", "log.sqlite", "--listen", listen, code=2)
+    done = done_here(folder, "serve", "--db", "log.sqlite", "--listen", listen, code=2)
     assert "--plain-http" in done.stderr
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:x", "127.0.0.1:65536", "[::1", "[::1]x", "8700"])
 def test_an_address_that_is_none_is_wrong_usage(folder: Path, listen: str) -> None:
-    done = run(folder, "serve", "--db", "log.sqlite", "--listen", listen, code=2)
+    done = done_here(folder, "serve", "--db", "log.sqlite", "--listen", listen, code=2)
     assert "is not HOST:PORT" in done.stderr
 
 
 def test_a_folder_of_captures_that_is_not_there_is_wrong_usage(folder: Path) -> None:
-    done = run(folder, "serve", "--db", "log.sqlite", "--captures", "nowhere", code=2)
+    done = done_here(folder, "serve", "--db", "log.sqlite", "--captures", "nowhere", code=2)
     assert "nowhere" in done.stderr
 
 
@@ -140,7 +145,7 @@ def test_a_certificate_that_cannot_be_used_is_refused(
     _certify(folder)
     spoil(folder)
     pair = ("--certificate", "c.pem", "--private-key", "k.pem")
-    line = error_line(folder, "serve", "--db", "log.sqlite", *pair, code=21)
+    line = error_line_here(folder, "serve", "--db", "log.sqlite", *pair, code=21)
     assert line.startswith("c.pem: ")
 
 
@@ -152,9 +157,9 @@ def test_a_log_serves_its_screens_in_the_same_process(folder: Path) -> None:
         tables = _sign_in(url).get("/api/tables").json()["tables"]
         units = [each["unit"] for each in tables]
         assert sorted(units) == ["U1", "U2"]
-        assert command.end(20) == 0
+        assert command.end() == 0
 
 
 def test_a_log_that_cannot_serve_its_screens_does_not_begin(tmp_path: Path) -> None:
-    line = error_line(tmp_path, "log", "U2", "--db", "new.sqlite", "--serve", code=35)
+    line = error_line_here(tmp_path, "log", "U2", "--db", "new.sqlite", "--serve", code=35)
     assert "sabot users add" in line

@@ -126,5 +126,6 @@ def make_tomorrow(root: Path) -> HostVersion:
             text = text.replace(old, new)
         file.write_text(text, encoding="utf-8")
     made = HostVersion("tomorrow", root)
-    made.python("-m", "sabot_definitions.generate", cwd=root)
+    # -B: it changes modules in the second in which they would be compiled.
+    made.python("-B", "-m", "sabot_definitions.generate", cwd=root)
     return made

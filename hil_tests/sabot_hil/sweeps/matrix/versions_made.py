@@ -1,5 +1,6 @@
 """The versions of Sabot that meet: each with its host, and its releases signed by one house."""
 
+import fcntl
 import hashlib
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -58,16 +59,20 @@ def all_versions() -> Iterator[Mapping[str, Version]]:
     """The released version, today's and tomorrow's, by name, the oldest first."""
     with tempfile.TemporaryDirectory(prefix="sabot-versions-") as name:
         tomorrow = make_tomorrow(Path(name) / "tomorrow")
-        golden = old_host.unpacked(HOUSE / RELEASES)
-        today = old_host.today()
         yield {
-            version.name: version
-            for version in (
-                Version(RELEASED, 0, old_host.released(RELEASED), golden),
-                Version(TODAY, 1, today, _releases_of(today)),
-                Version(TOMORROW, 2, tomorrow, _releases_of(tomorrow)),
-            )
+            **versions_so_far(),
+            TOMORROW: Version(TOMORROW, 2, tomorrow, _releases_of(tomorrow)),
         }
+
+
+def versions_so_far() -> Mapping[str, Version]:
+    """The released version and today's, by name, the oldest first."""
+    golden = old_host.unpacked(HOUSE / RELEASES)
+    today = old_host.today()
+    return {
+        RELEASED: Version(RELEASED, 0, old_host.released(RELEASED), golden),
+        TODAY: Version(TODAY, 1, today, _releases_of(today)),
+    }
 
 
 def _releases_of(host: HostVersion) -> Path:
@@ -78,15 +83,14 @@ def _releases_of(host: HostVersion) -> Path:
         for path in sorted((host.root / package).rglob("*.py")):
             digest.update(f"{path.relative_to(host.root)}\n".encode() + path.read_bytes())
     folder = cache() / f"releases-{digest.hexdigest()[:32]}"
-    if not folder.exists():
-        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-            draft = Path(made) / "draft"
-            draft.mkdir()
-            for name, more in (("sim", ()), (_GOING_BACK, ("--may-go-back",))):
-                given = "--board", "sim", "--key", HOUSE / "releases.pem", "-o", draft / name
-                host.run("build", *given, *more, cwd=draft)
-            try:
-                draft.rename(folder)  # atomic: another run may do the same now
-            except OSError:
-                assert folder.exists()
+    with (cache() / "releases.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process waits for what this one builds
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+                draft = Path(made) / "draft"
+                draft.mkdir()
+                for name, more in (("sim", ()), (_GOING_BACK, ("--may-go-back",))):
+                    given = "--board", "sim", "--key", HOUSE / "releases.pem", "-o", draft / name
+                    host.run("build", *given, *more, cwd=draft)
+                draft.rename(folder)  # atomic: a process that is killed leaves no part
     return folder

@@ -153,7 +153,7 @@ def won(decks: int) -> dict[str, Any]:
     return {name: int(dealt["ways"][mask].sum()) for name, mask in masks.items()}
 
 
-@pytest.mark.parametrize("decks", [1, 2, 6, 8])
+@pytest.mark.parametrize("decks", [1, 8])
 def test_every_prize_is_won_as_often_as_among_all_sequences(decks: int) -> None:
     expected = won(decks)
     assert int(sequences(decks)["ways"].sum()) == perm(52 * decks, 6)
@@ -170,7 +170,7 @@ def test_every_prize_is_won_as_often_as_among_all_sequences(decks: int) -> None:
             assert tally.win + tally.push + tally.lose == counted.total
 
 
-@pytest.mark.parametrize("decks", range(1, 9))
+@pytest.mark.parametrize("decks", [1, 2, 8])
 def test_a_pair_is_as_likely_as_a_second_card_of_the_first_ones_rank(decks: int) -> None:
     for wager in ("player_pair", "banker_pair"):
         tally = odds_of("mini-pairs", decks).wagers[wager]

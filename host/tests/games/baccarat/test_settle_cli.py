@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from host.tests.support.commands import error_line_here, run
+from host.tests.support.commands import (
+    done_here,
+    error_line_here,
+)
 from host.tests.support.helpers import FirmwareLog, stored
 from host.tests.support.table import BANKER_WINS, clause, seat
 from sabot.cli import app
@@ -54,7 +57,7 @@ def settled(*arguments: str) -> Any:
 
 @pytest.mark.slow
 def test_the_table_is_in_the_dealers_order_with_totals(folder: Path) -> None:
-    output = run(folder, "settle", wagers(folder, round=ROUND)).stdout
+    output = done_here(folder, "settle", wagers(folder, round=ROUND)).stdout
     lines = [re.sub(r" +", " ", line).strip() for line in output.splitlines()]
     assert lines == [
         "Player 6, Banker 9: Banker wins",
@@ -92,7 +95,7 @@ def test_markers_and_notices_for_the_floor_are_shown(folder: Path) -> None:
     file = wagers(
         folder, round=ROUND, house={"vigorish_when": "marked"}, positions=[seat(3, banker=500)]
     )
-    done = run(folder, "settle", file, "--game", "mini-pairs")
+    done = done_here(folder, "settle", file, "--game", "mini-pairs")
     assert "marker: seat 3, Ann owes 0.25" in done.stdout
     assert done.stderr.startswith("floor: seat 3: Ann's banker of 500 cents is below the minimum")
 
@@ -136,7 +139,7 @@ def test_an_error_is_one_line_and_nothing_is_settled(
 def test_what_the_rules_forbid_is_left_to_the_floor_and_the_rest_is_settled(folder: Path) -> None:
     positions = [seat(9, "Ida", player=600_000), seat(3, banker=10_000, tie=10), seat(12, tie=1000)]
     file = wagers(folder, round=ROUND, positions=positions)
-    done = run(folder, "settle", file, code=18)
+    done = done_here(folder, "settle", file, code=18)
     lines = [re.sub(r" +", " ", line).strip() for line in done.stdout.splitlines()]
     below = "tie of 10 cents is below the minimum of 1000; the floor decides what stands"
     practice = "(Washington, not in the document: common practice)"
@@ -225,7 +228,7 @@ def test_wagers_on_the_line_are_settled_on_the_last_round(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_the_round_that_is_settled_is_named_first(folder: Path) -> None:
-    done = run(folder, "settle", "--wager", "3 banker 100", "--round", "1")
+    done = done_here(folder, "settle", "--wager", "3 banker 100", "--round", "1")
     assert re.match(r"2026-11-18 [0-9:]{8}: U1 shoe 1 round +1  P 9 .* player \*\n", done.stdout)
 
 
@@ -236,12 +239,12 @@ def test_times_are_on_the_clock_of_the_zone_that_is_named(folder: Path) -> None:
     for zone, offset in (("UTC", timedelta()), ("Asia/Macau", timedelta(hours=8))):
         there = ended.astimezone(timezone(offset)).isoformat(" ", "seconds")
         shown = there[:-6] + " " + there[-6:]
-        assert run(folder, *line, "--zone", zone).stdout.startswith(f"{shown}: U1 shoe 1 ")
-        page = run(folder, *line, "--zone", zone, "--slip").stdout
+        assert done_here(folder, *line, "--zone", zone).stdout.startswith(f"{shown}: U1 shoe 1 ")
+        page = done_here(folder, *line, "--zone", zone, "--slip").stdout
         assert f"U1 shoe 1 round 1, {shown}" in page
         listed = settled(*line[1:], "--zone", zone)["round"]["ended"]
         assert datetime.fromisoformat(listed) == ended and listed.endswith(there[-6:])
-    wrong = run(folder, *line, "--zone", "Mars/Olympus", code=2)
+    wrong = done_here(folder, *line, "--zone", "Mars/Olympus", code=2)
     assert "there is no zone 'Mars/Olympus'" in wrong.stderr
 
 
@@ -249,21 +252,24 @@ def test_times_are_on_the_clock_of_the_zone_that_is_named(folder: Path) -> None:
 def test_the_seat_of_a_player_without_a_name_is_said_once(folder: Path) -> None:
     for player, said in (("", "seat 3 wagers"), ("Ann ", "seat 3: Ann wagers")):
         wager = f"3 {player}player 100 banker 50"
-        line = run(folder, "settle", "--wager", wager, "--round", "1", code=18).stderr
+        line = done_here(folder, "settle", "--wager", wager, "--round", "1", code=18).stderr
         assert line.startswith(f"sabot: left to the floor, the rest is settled: {said} on both")
 
 
 @pytest.mark.slow
 def test_wagers_come_from_a_file_or_the_line_and_a_slip_is_no_json(folder: Path) -> None:
     for arguments in ((), (wagers(folder), "--wager", "3 banker 100")):
-        assert "name a file of wagers or give" in run(folder, "settle", *arguments, code=2).stderr
-    both = run(folder, "settle", "--wager", "3 tie 5", "--slip", "--json", code=2)
+        assert (
+            "name a file of wagers or give"
+            in done_here(folder, "settle", *arguments, code=2).stderr
+        )
+    both = done_here(folder, "settle", "--wager", "3 tie 5", "--slip", "--json", code=2)
     assert "--slip and --json exclude each other" in both.stderr
 
 
 @pytest.mark.slow
 def test_the_slip_has_the_round_the_steps_the_sums_and_lines_to_sign(folder: Path) -> None:
-    page = run(folder, "settle", wagers(folder), "--round", "1", "--slip").stdout
+    page = done_here(folder, "settle", wagers(folder), "--round", "1", "--slip").stdout
     text = re.sub(r"<[^>]+>", " ", page.partition("<body>")[2])
     text = unescape(re.sub(r"\s+", " ", text))
     for part in (
@@ -279,5 +285,5 @@ def test_the_slip_has_the_round_the_steps_the_sums_and_lines_to_sign(folder: Pat
     ):
         assert part in text
     assert "<script" not in page and "http:" not in page
-    given = run(folder, "settle", wagers(folder, round=ROUND), "--slip").stdout
+    given = done_here(folder, "settle", wagers(folder, round=ROUND), "--slip").stdout
     assert "The cards were given, not taken from a log." in given

@@ -17,7 +17,10 @@ from pokerkit import (
     HoleCardsShowingOrMucking,
 )
 
-from host.tests.support.commands import error_line_here, run
+from host.tests.support.commands import (
+    done_here,
+    error_line_here,
+)
 from host.tests.support.hands import hand, settled
 from host.tests.support.random_hand import Table
 from sabot.errors import BadHand
@@ -73,7 +76,7 @@ def test_random_hands_are_played_to_the_same_stacks() -> None:
 @pytest.mark.slow
 def test_the_file_has_names_seats_and_cards(tmp_path: Path) -> None:
     name = str(_EXAMPLES / "hand.json")
-    run(tmp_path, "settle", "--game", "holdem", name, "--phh", "hand.phh")
+    done_here(tmp_path, "settle", "--game", "holdem", name, "--phh", "hand.phh")
     text = (tmp_path / "hand.phh").read_text(encoding="utf-8")
     fields = tomllib.loads(text)
     assert fields["variant"] == "NT" and fields["_unit"] == "cent"

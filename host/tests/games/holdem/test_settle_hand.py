@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from host.tests.support.commands import run
+from host.tests.support.commands import (
+    done_here,
+)
 from host.tests.support.hands import settled
 from sabot.cli import app
 from sabot.errors import BadHand, Forbidden
@@ -26,7 +28,7 @@ HAND, TWICE = str(_EXAMPLES / "hand.json"), str(_EXAMPLES / "hand-twice.json")
 
 @pytest.mark.slow
 def test_the_page_has_actions_pots_winners_and_stakes(tmp_path: Path) -> None:
-    output = run(tmp_path, "settle", "--game", "holdem", HAND, COLUMNS="160").stdout
+    output = done_here(tmp_path, "settle", "--game", "holdem", HAND, COLUMNS="160").stdout
     lines = [re.sub(r" +", " ", line).strip() for line in output.splitlines()]
     assert lines == [
         "Texas hold'em, no limit, Table 7, 21:40",
@@ -308,7 +310,7 @@ def test_the_choices_of_the_house_are_listed_with_their_clauses(tmp_path: Path) 
     page = CliRunner().invoke(app(), shown).stdout
     for choice in CHOICES:
         assert re.search(rf"^{choice.name}  ", page, re.M), choice.name
-    done = run(tmp_path, *shown[:3], "--choose", "limit=pot", code=18)
+    done = done_here(tmp_path, *shown[:3], "--choose", "limit=pot", code=18)
     assert "limit pot is forbidden; allowed: no_limit, pot_limit or fixed_limit (J: " in done.stderr
 
 
