@@ -82,6 +82,20 @@ LINE = _silence(
     },
 )
 
+NOT_STORED = _silence(
+    "storing",
+    part="storing in PostgreSQL",
+    figure="the head of the unit that the database answers with, against what it was sent",
+    after_s=0.0,
+    words="{place}: was sent events of {unit} up to {sent}, and says that it has {has}; "
+    "nothing is acknowledged: `sabot database status` says what was altered",
+    where=(Where.OUTPUT,),
+    ways={
+        "strict": "the function `sabot.take` is made STRICT, and does nothing",
+        "hidden": "a trigger or a rule of a partition drops the rows",
+    },
+)
+
 SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)
 """Every row by its name."""
 

@@ -12,6 +12,7 @@ from sabot.cli.view import console, print_json, problems, verdict
 from sabot.log import boards
 from sabot.log.place import Address, place_of
 from sabot.log.postgres import administration, migrations, status
+from sabot.log.postgres.checks import rights
 from sabot.log.postgres.status import AlarmRow, Status, UnitStatus
 from sabot.receipts.receipt import Receipt, ReceiptUnusable
 from sabot.terminal import name_text, plain
@@ -153,6 +154,26 @@ def status_(address: Database, as_json: options.Json = False) -> None:
 
 
 @app.command()
+def roles(address: Database, as_json: options.Json = False) -> None:
+    """List who may do what with a log. Exit code 1: someone may do more than a log lets anyone."""
+    found, beyond = status.roles_of(address)
+    with verdict(beyond):
+        if as_json:
+            for each in found:
+                print_json(_role_json(each))
+            return
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for name in ("role", "may"):
+            table.add_column(name)
+        for each in found:
+            if not each.is_of_sabot:
+                table.add_row(name_text(each.name), plain("; ".join(each.may)))
+        console.print(table)
+        for line in beyond:
+            problems.print(plain(f"{address}: {line}"))
+
+
+@app.command()
 def alarms(address: Database, as_json: options.Json = False) -> None:
     """List what must not be between sites and centre: other bytes, lost events. Exit code 1: some.
 
@@ -175,6 +196,8 @@ def alarms(address: Database, as_json: options.Json = False) -> None:
 def _warnings(address: Address, found: Status) -> Iterator[str]:
     for each in found.altered:
         yield f"{address}: not as it was made: {each}"
+    for each in found.escalations:
+        yield f"{address}: {each}"
     if found.short_of_locks:
         yield (
             f"{address}: programs that read the whole log may be refused: set the server's "
@@ -212,6 +235,7 @@ def _as_json(found: Status) -> dict[str, Any]:
         "last_day": None if found.last_day is None else str(found.last_day),
         "alarms": found.alarms,
         "altered": found.altered,
+        "escalations": found.escalations,
         "units": [
             {
                 "unit": boards.unit_of(each.unit),
@@ -238,6 +262,17 @@ def _as_json(found: Status) -> dict[str, Any]:
             }
             for unit, role in found.waiting
         ],
+    }
+
+
+def _role_json(each: rights.Role) -> dict[str, Any]:
+    return {
+        "role": each.name,
+        "superuser": each.is_superuser,
+        "attributes": list(each.attributes),
+        "groups": list(each.groups),
+        "may": each.may,
+        "units": list(each.units),
     }
 
 

@@ -7,7 +7,8 @@ from datetime import date
 from typing import Any
 
 from sabot.log.place import Address
-from sabot.log.postgres import catalog, migrations
+from sabot.log.postgres import migrations
+from sabot.log.postgres.checks import catalog, rights
 from sabot.log.postgres.sessions import PostgresConnection, Sessions
 
 _LOCKS_OF_A_DAY = 4
@@ -43,6 +44,8 @@ class Status:
     alarms: int
     altered: list[str]
     """What is not as it was made."""
+    escalations: list[str]
+    """What roles may do that no log lets them."""
     waiting: list[tuple[str, str]]
     """Units that a role may forward and of which nothing has come: unit and role."""
     units: list[UnitStatus]
@@ -95,9 +98,16 @@ def status_of(place: Address) -> Status:
             slots,
             alarms,
             catalog.altered(connection),
+            rights.escalations(connection),
             waiting,
             list(_units(connection)),
         )
+
+
+def roles_of(place: Address) -> tuple[list[rights.Role], list[str]]:
+    """Who may do what with the log at a place, and what of it no log lets anyone."""
+    with _reading(place) as connection:
+        return rights.roles(connection), rights.escalations(connection)
 
 
 def alarms_of(place: Address) -> list[AlarmRow]:

@@ -13,13 +13,14 @@ from sabot.log.found import Row
 from sabot.log.place import Address
 from sabot.log.postgres.arrays import bigints, byteas, texts
 from sabot.log.seam import another_seam, goes_on, has_records, no_seam, seam_too_early
+from sabot.silences import NOT_STORED
 
 MOST = 20_000
 """Records in one batch."""
 
 _TAKE = b"SELECT * FROM sabot.take($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-_WRONG, _NOT_YOURS, _OTHER_BYTES, _ENDS_BEFORE, _DAMAGED = (
-    "SB400", "SB403", "SB409", "SB412", "SB422",
+_WRONG, _NOT_YOURS, _OTHER_BYTES, _ENDS_BEFORE, _DAMAGED, _NOT_STORED = (
+    "SB400", "SB403", "SB409", "SB412", "SB422", "SB500",
 )  # fmt: skip
 NO_SEAM, REPLACED = "SB410", "SB411"
 """Of a board without a seam; and of one whose place another has taken."""
@@ -48,6 +49,11 @@ class EndsBefore(SabotError):
     def __init__(self, text: str, newest: int) -> None:
         super().__init__(text)
         self.newest = newest
+
+
+class NotStored(DatabaseUnusable):
+    """The database does not say that it has what was sent: a function or a table of it was altered.
+    Nothing of it may be acknowledged."""
 
 
 class DamagedOnTheWay(SabotError):
@@ -90,7 +96,24 @@ def take(
         cursor.execute(_TAKE, (unit, after, *arrays, received_unix_ms, digest.digest()))
     except psycopg.Error as error:
         raise _refused(place, unit, error) from None
-    return Head(*cursor.fetchone() or ())
+    return checked(place, unit, cursor.fetchone(), rows[-1].number, rows[-1].mac)
+
+
+def checked(place: Address, unit: str, answer: Any, number: int, mac: bytes) -> Head:
+    """The head of a unit in the answer of a database that was sent records up to `number`, the last
+    with this MAC. Raises NotStored unless it says that it has them: a function that was altered
+    answers too."""
+    head = Head(*answer) if answer is not None and len(answer) == 3 else None
+    if (
+        head is None
+        or (type(head.number), type(head.mac), type(head.records)) != (int, bytes, int)
+        or head.number < number
+        or (head.number == number and head.mac != mac)
+        or head.records < 1
+    ):
+        has = "nothing" if head is None or head.number is None else f"event {head.number}"
+        raise NotStored(NOT_STORED.say(place=place, unit=unit, sent=number, has=has))
+    return head
 
 
 def seam_refused(place: Address, name: str, error: psycopg.Error) -> BaseException:
@@ -120,6 +143,9 @@ def _refused(place: Address, unit: str, error: psycopg.Error) -> BaseException:
         return OtherBytes(
             f"{unit}: event {detail} is in {place} with other bytes; keep both", int(detail)
         )
+    if code == _NOT_STORED:
+        said = error.diag.message_primary or ""
+        return NotStored(NOT_STORED.say(place=place, unit=unit, sent="all", has=said))
     if code == _ENDS_BEFORE:
         return EndsBefore(f"{place}: ends with event {detail} of {unit}", int(detail))
     if code == _DAMAGED:

@@ -6,7 +6,8 @@ from host.tests.support.helpers import FirmwareLog, new_log, stored
 from host.tests.support.postgres import Database, Server, make_template
 from host.tests.support.postgres import new_log as new_database
 from sabot.errors import DatabaseUnusable
-from sabot.log.postgres import catalog, sessions, soundness
+from sabot.log.postgres import sessions
+from sabot.log.postgres.checks import catalog, soundness
 from sabot.log.store import open_store
 
 _HIDE = "CREATE FUNCTION public.hide() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"

@@ -11,7 +11,7 @@ from sabot.errors import DatabaseUnusable
 from sabot.log import boards
 from sabot.log.place import Address
 from sabot.log.postgres import queries
-from sabot.log.postgres.checks import catalog
+from sabot.log.postgres.checks import catalog, rights
 from sabot.log.postgres.sessions import PostgresConnection
 from sabot.text import counted, printable
 
@@ -27,15 +27,6 @@ _LIMITS = (
     " r.first_shoe, r.last_shoe, r.first_unix_ms, r.last_unix_ms) IS DISTINCT FROM (d.first,"
     " d.last, d.first_shoe, d.last_shoe, d.first_unix_ms, d.last_unix_ms)"
 )
-_MAY_WRITE = (
-    "SELECT DISTINCT c.relname::text, r.rolname::text FROM pg_class AS c,"
-    " aclexplode(c.relacl) AS acl JOIN pg_roles AS r ON r.oid = acl.grantee"
-    " WHERE c.relnamespace = 'sabot'::regnamespace AND acl.privilege_type <> 'SELECT'"
-    " AND r.rolname NOT IN ('sabot_keeper', 'sabot_desk', 'sabot_notary')"
-    " UNION SELECT DISTINCT c.relname::text, 'everyone' FROM pg_class AS c,"
-    " aclexplode(c.relacl) AS acl WHERE c.relnamespace = 'sabot'::regnamespace AND acl.grantee = 0"
-    " ORDER BY 1, 2"
-)
 
 
 def faults(
@@ -45,8 +36,7 @@ def faults(
     after `stopped` returns true."""
     for line in catalog.altered(connection):
         yield f"tables or functions are not as they were made: {line}"
-    for table, role in connection.execute(_MAY_WRITE).fetchall():
-        yield f"{printable(role)} may change the table {printable(table)}, as no role of a log may"
+    yield from rights.escalations(connection)
     query = "SELECT sha256, document FROM games"
     for sha256, document in connection.execute(query):
         if hashlib.sha256(document).digest() != sha256:
