@@ -30,8 +30,8 @@ from sabot.log.presence import Span
 from sabot.log.store import Removal, SeamRow
 
 _LOOKED_AT_S = 60.0
-"""How often a store that appends looks whether the log is still as it was made: what it acknowledges
-could else go to a function that someone has put in the place of another."""
+"""How often a store that appends looks whether the log is still as it was made: its events could
+else go to a function that someone has put in the place of another."""
 _WRITERS = 8  # sessions in which events are appended, however many shoes there are
 
 # If this program vanishes within it, others wait no longer than that.

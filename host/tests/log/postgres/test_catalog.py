@@ -41,6 +41,10 @@ _ALTERATIONS = {
     "another owner": ("ALTER TABLE sabot.units OWNER TO stranger",),
     "another owner of a function": ("ALTER FUNCTION sabot.heads() OWNER TO postgres",),
     "a function as its caller": ("ALTER FUNCTION sabot.heads() SECURITY INVOKER",),
+    "a strict function": ("ALTER FUNCTION sabot.take STRICT",),
+    "a function that changes nothing": ("ALTER FUNCTION sabot.take STABLE",),
+    "a leakproof function": ("ALTER FUNCTION sabot.may_write LEAKPROOF",),
+    "another owner of the schema": ("ALTER SCHEMA sabot OWNER TO stranger",),
     "another search path": ("ALTER FUNCTION sabot.heads() SET search_path = public",),
     "another function": (
         "CREATE OR REPLACE FUNCTION sabot.may_write(of_unit text) RETURNS boolean"
@@ -116,8 +120,8 @@ def test_who_else_may_change_records_is_a_fault_and_keeps_no_one_from_reading(
         session.execute("GRANT SELECT ON sabot.records TO PUBLIC")
     with open_store(filled.place("reader")) as store:
         assert store.faults() == [
-            "everyone may change the table records, as no role of a log may",
-            "reader may change the table records, as no role of a log may",
+            "everyone may SELECT table records, as in no log",
+            "reader may UPDATE table records, as in no log",
         ]
 
 

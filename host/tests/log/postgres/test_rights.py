@@ -10,7 +10,7 @@ from sabot.log.postgres import sessions
 from sabot.log.postgres.checks import rights, soundness
 from sabot.log.postgres.sessions import PostgresConnection
 
-_TAKE = "sabot.take(text, bigint, bigint[], bytea[], bytea[], text[], bigint[], bigint[], bigint[], bigint, bytea)"  # noqa: E501
+_TAKE = "sabot.take"
 _ESCALATIONS = {
     "ALTER ROLE site_1 SUPERUSER": "site_1 forwards to the log, and is a superuser",
     "GRANT sabot_keeper TO site_1": "site_1 forwards to the log, and may also keep the log",
@@ -24,9 +24,9 @@ _ESCALATIONS = {
     f"REVOKE EXECUTE ON FUNCTION {_TAKE} FROM sabot_site":
         "no longer: sabot_site may EXECUTE function take(",
     "GRANT UPDATE ON sabot.records TO reader": "reader may UPDATE table records, as in no log",
-    "GRANT UPDATE (newest) ON sabot.units TO reader": "reader may UPDATE column units.newest, as in",
+    "GRANT UPDATE (newest) ON sabot.units TO reader": "reader may UPDATE column units.newest",
     "GRANT CREATE ON SCHEMA sabot TO reader": "reader may CREATE schema sabot, as in no log",
-    "GRANT CONNECT ON DATABASE {name} TO PUBLIC": "everyone may CONNECT database of the log, as in",
+    "GRANT CONNECT ON DATABASE {name} TO PUBLIC": "everyone may CONNECT database of the log",
     "ALTER DEFAULT PRIVILEGES FOR ROLE sabot_keeper IN SCHEMA sabot GRANT ALL ON TABLES TO reader":
         "reader may UPDATE each new table of sabot_keeper, as in no log",
     "GRANT sabot_keeper TO sabot_site": "sabot_site is a member of sabot_keeper, as in no log",
