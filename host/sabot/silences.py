@@ -96,6 +96,19 @@ NOT_STORED = _silence(
     },
 )
 
+GONE = _silence(
+    "gone",
+    part="the records of a log in PostgreSQL",
+    figure="the newest record of each unit, and how many each day has, against what was taken",
+    after_s=120.0,
+    words="{unit} lacks events {first} to {last}, which the log had",
+    where=(Where.OUTPUT, Where.METRIC, Where.VERIFY, Where.STATUS),
+    ways={
+        "newest": "the newest records of a unit are deleted, and its head stays",
+        "day": "the partition of a day is dropped",
+    },
+)
+
 SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)
 """Every row by its name."""
 

@@ -7,7 +7,7 @@ import hashlib
 import os
 import socket
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -36,6 +36,12 @@ _NO_BOARD, _OTHER_SEAM, _NO_FUNCTION = "SB400", "SB409", "42883"
 _SEAM = "say_seam"
 _HEADS = b"SELECT * FROM sabot.heads_of($1)"
 _HOLES = b"SELECT * FROM sabot.holes_of($1)"
+# Where the chain of alarms ends, if the notary has not sealed it there.
+_UNSEALED = (
+    b"SELECT place, digest, sabot.now_unix_ms() FROM (SELECT * FROM sabot.alarm_chain"
+    b" ORDER BY place DESC LIMIT 1) AS last"
+    b" WHERE place > (SELECT coalesce(max(place), 0) FROM sabot.alarm_seals)"
+)
 _RECEIPTS = (
     b"SELECT asked.unit, found.number, found.receipt"
     b" FROM unnest($1::text[], $2::bigint[]) AS asked (unit, after), LATERAL ("
@@ -125,6 +131,21 @@ class PostgresCentre:
         contents = byteas([alarm.record or b"", alarm.mac or b""])
         with _refused():
             self._say("say_alarm", said, bigints([alarm.number]), contents)
+
+    def miss(self, unit: str, first: int, last: int) -> None:
+        """As `NotarysCentre.miss`."""
+        with suppress(SeamDiffers):  # SB409: it is there
+            self._say("say_missing", texts([unit]), bigints([first]), bigints([last]))
+
+    def seal_alarms(self, seal: Callable[[int, bytes, int], bytes]) -> None:
+        """As `NotarysCentre.seal_alarms`."""
+        for place, digest, unix_ms in self._ask(_UNSEALED):
+            made = seal(place, digest, unix_ms)
+            self._ask(b"INSERT INTO sabot.alarm_seals VALUES ($1, $2) RETURNING 1", place, made)
+
+    def open_alarms(self) -> dict[str, int]:
+        """As `Centre.open_alarms`."""
+        return dict(self._ask(b"SELECT * FROM sabot.open_alarms()"))
 
     def _say(self, function: str, *arrays: Array) -> None:
         """Call a function with arrays, and a digest of them."""
