@@ -82,6 +82,29 @@ LINE = _silence(
     },
 )
 
+FORWARDING = _silence(
+    "forwarding",
+    part="the way from a site to the centre",
+    figure="the newest event of each unit that the centre has committed, of those that wait",
+    after_s=60.0,
+    words="{events} events wait for the centre, and none has gone for {seconds} s",
+    where=(Where.OUTPUT, Where.METRIC),
+    ways={
+        "gone": "the centre's server is stopped",
+        "swallowed": "the link acknowledges everything and passes nothing on",
+        "no rights": "the site's role may no longer call the functions of the centre",
+        "strict": "the function `sabot.take_units` is made STRICT",
+    },
+)
+NOTARY = _silence(
+    "notary",
+    part="the notary of a centre",
+    figure="the newest event of each unit that it has signed for, of those that the centre has",
+    after_s=900.0,
+    words="{unit} has had no receipt for {time}",
+    where=(Where.METRIC, Where.STATUS),
+    ways={"stopped": "`sabot notary` is stopped, or killed"},
+)
 NOT_STORED = _silence(
     "storing",
     part="storing in PostgreSQL",

@@ -8,7 +8,7 @@ from sabot.centre.site_log import SiteLog
 from sabot.centre.state import State, Unit
 from sabot.log.presence import Span
 
-_MOST_SPANS = 1000  # in one call
+_MOST_SPANS = 20_000  # in one call
 
 
 class Beside:
@@ -35,13 +35,14 @@ class Beside:
         for unit, here in units.items():
             if here.going and here.mac and here.number not in (0, here.said):
                 if here.number <= self._log.newest.get(unit, 0):
-                    records = self._records_up_to(unit, here.number)
+                    records = self.records_up_to(unit, here.number)
                     known.append((unit, here.number, here.mac, records))
                 here.said = here.number
         if known:
             self._centre.checkpoints(known)
 
-    def _records_up_to(self, unit: str, number: int) -> int:
+    def records_up_to(self, unit: str, number: int) -> int:
+        """How many events of a unit the log has had up to one."""
         event, count = self._state.counts.get(unit, (0, 0))
         if not 0 < event <= number:
             count = self._log.records_up_to(unit, number)

@@ -119,6 +119,7 @@ def _go_on(
                         begun_s = time.monotonic()
                         maker.look()
                         shown.looked(time.monotonic() - begun_s)
+                        shown.figures.alarms.open_now(centre.open_alarms() or {})
                         back_off.worked()
                         is_lost = False
                         if not maker.is_behind:

@@ -18,7 +18,8 @@ from sabot.log.store import open_store
 _FORBIDDEN = "42501"
 _READABLE = (
     "about", "alarm_chain", "alarm_seals", "alarms", "days", "desk", "games", "holes", "missing",
-    "presence", "receipts", "records", "seams", "site_checkpoints", "sites", "sums", "tombstones", "units",
+    "presence", "receipts", "records", "seams", "site_checkpoints", "sites", "sums",
+    "tombstones", "units",
 )  # fmt: skip
 _OF_THE_DESK = ("desk_key", "sessions", "users")
 _ALL = (*_READABLE, *_OF_THE_DESK)

@@ -15,7 +15,7 @@ ALTER TABLE sabot.receipts ADD PRIMARY KEY (unit, number);
 
 DROP FUNCTION
     sabot.take_units(
-        text[], bigint[], bigint[], integer[], bigint[], bytea[], bytea[], text[], bigint[],
+        text[], bigint[], bigint[], bigint[], bigint[], bytea[], bytea[], text[], bigint[],
         bigint[], bigint[], bytea
     ),
     sabot.note_checkpoints(integer[], bigint[], bytea[], bigint[]),

@@ -348,7 +348,7 @@ $$;
 -- null. Of each unit: its head then, and an empty code, or one as of `take` if nothing of it was taken:
 -- SB403, SB411, SB412, or SB300 if the records have to be sent alone by `take`.
 CREATE FUNCTION sabot.take_units(
-    units text[], afters bigint[], said bigint[], whose integer[], numbers bigint[],
+    units text[], afters bigint[], said bigint[], whose bigint[], numbers bigint[],
     records bytea[], macs bytea[], kinds text[], times bigint[], shoes bigint[], rounds bigint[],
     digest bytea
 ) RETURNS TABLE (unit text, newest bigint, mac bytea, taken bigint, code text)
@@ -359,10 +359,10 @@ DECLARE
     of_units text := format('[1:%s]', cardinality(units));
     now_ms bigint := sabot.now_unix_ms();
     today date;
-    mine integer[];
-    same integer[] := '{}';
-    equal integer[];
-    plain integer[];
+    mine bigint[];
+    same bigint[] := '{}';
+    equal bigint[];
+    plain bigint[];
     each_day date;
     stored bigint;
     wanted bigint;
@@ -694,7 +694,7 @@ REVOKE ALL ON FUNCTION
     sabot.hash_of_checkpoint(sabot.site_checkpoints), sabot.add_sum(text, name, bigint, bit),
     sabot.chain_alarm(bigint, name, bigint, text, text, text), sabot.day_of(bigint),
     sabot.take_units(
-        text[], bigint[], bigint[], integer[], bigint[], bytea[], bytea[], text[], bigint[],
+        text[], bigint[], bigint[], bigint[], bigint[], bytea[], bytea[], text[], bigint[],
         bigint[], bigint[], bytea
     ),
     sabot.note_checkpoints(integer[], bigint[], bytea[], bigint[]),
@@ -704,7 +704,7 @@ FROM PUBLIC;
 GRANT SELECT ON sabot.missing, sabot.alarm_chain, sabot.alarm_seals, sabot.sums TO sabot_reader;
 GRANT INSERT ON sabot.alarm_seals TO sabot_notary;
 GRANT EXECUTE ON FUNCTION sabot.take_units(
-    text[], bigint[], bigint[], integer[], bigint[], bytea[], bytea[], text[], bigint[], bigint[],
+    text[], bigint[], bigint[], bigint[], bigint[], bytea[], bytea[], text[], bigint[], bigint[],
     bigint[], bytea
 ) TO sabot_logger, sabot_site;
 GRANT EXECUTE ON FUNCTION sabot.open_alarms() TO sabot_reader, sabot_site;
