@@ -93,7 +93,7 @@ FORWARDING = _silence(
         "gone": "the centre's server is stopped",
         "swallowed": "the link acknowledges everything and passes nothing on",
         "no rights": "the site's role may no longer call the functions of the centre",
-        "strict": "the function `sabot.take_units` is made STRICT",
+        "hidden": "a rule of the centre's table of records drops what is stored",
     },
 )
 NOTARY = _silence(

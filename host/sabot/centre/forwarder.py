@@ -22,6 +22,7 @@ from sabot.errors import (
     SabotError,
     SidesDiffer,
 )
+from sabot.log.postgres.taking import NotStored
 from sabot.text import counted
 
 _LOOK_S = 0.25  # between looks at a log that has nothing new
@@ -102,7 +103,7 @@ class Forwarder:
                 if connecting and not self._was_connected:
                     if self._once or refusals == _REFUSALS:
                         raise
-                if isinstance(error, RightsMissing) and refusals == _REFUSALS:
+                if isinstance(error, RightsMissing | NotStored) and refusals == _REFUSALS:
                     if self._once or not self._has_begun:
                         raise
                 self._note_lost(error)
@@ -116,7 +117,8 @@ class Forwarder:
                 "alarms` at the centre lists how"
             )
         for unit, why in sorted(self.state.refused.items()):
-            raise NotThisSites(f"{unit}: {why}; at the centre: sabot database site --unit {unit}")
+            more = f"; at the centre: sabot database site --unit {unit}"
+            raise NotThisSites(f"{unit}: {why}{'' if 'sabot database' in why else more}")
 
     def _go_on(self, centre: Centre) -> bool:
         """Forward over one connection. Return whether all is done that was wanted."""
@@ -165,7 +167,8 @@ class Forwarder:
         """Say once that there is no way on; with `once`, give up after a while."""
         self.state.size.failed()
         if self._once and self._clocks.now_s() - self._went_on_s > _GIVE_UP_S:
-            raise NoDatabaseServer(f"{error}; given up after {_GIVE_UP_S:.0f} s") from None
+            kind = DatabaseUnusable if _for_good(error) else NoDatabaseServer
+            raise kind(f"{error}; given up after {_GIVE_UP_S:.0f} s") from None
         if not self._lost:
             self._lost = True
             self._watcher.said(f"{error}; trying again")

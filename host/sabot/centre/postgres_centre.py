@@ -93,7 +93,7 @@ class PostgresCentre:
     ) -> Head:
         derived = derived_rows(unit, before, rows)
         try:
-            with self._asking(), _refused():
+            with _refused(), self._asking():
                 head = taking.take(self._place, self._session, unit, derived, after)
         except taking.EndsBefore:
             raise EndsBefore from None

@@ -30,6 +30,7 @@ from sabot.centre.watcher import Watcher
 from sabot.errors import DatabaseLocked, DatabaseUnusable, NoDatabaseServer
 from sabot.log import boards
 from sabot.log.found import RawRecord
+from sabot.log.postgres.taking import NotStored
 from sabot.log.store import SeamRow
 from sabot.text import shortened
 
@@ -287,7 +288,7 @@ class Session:
     def _all_taken(self, batches: Sequence[Batch]) -> list[Head | None]:
         try:
             return self._centre.take_all(batches)
-        except (NoDatabaseServer, DatabaseLocked):
+        except (NoDatabaseServer, DatabaseLocked, NotStored):
             raise
         except DatabaseUnusable:  # which of them is at fault shows when each is sent alone
             return [None] * len(batches)
@@ -371,7 +372,7 @@ class Session:
                 if again.number != error.number:
                     raise Damaged from None
                 raise
-        except (NoDatabaseServer, DatabaseLocked):
+        except (NoDatabaseServer, DatabaseLocked, NotStored):
             raise
         except DatabaseUnusable as error:
             failures = self._state.failures[unit] = self._state.failures.get(unit, 0) + 1
