@@ -9,7 +9,8 @@ _ROUND_TRIPS = 10
 _LONGEST_S = 10.0
 MOST = 50_000
 """Records that are sent at once at most, of all units together."""
-_FIRST = 64
+_FIRST = 256
+_GROWTH = 4
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
@@ -22,19 +23,23 @@ class BatchSize:
         self.records = _FIRST
         self.target_s = TARGET_S
         """How long what is sent at once is to take."""
+        self._round_trip_s = 0.0
 
     def answered(self, seconds: float) -> None:
         """A short question was answered after so long."""
+        self._round_trip_s = min(seconds, _LONGEST_S / 2)
         self.target_s = min(max(TARGET_S, _ROUND_TRIPS * seconds), _LONGEST_S)
 
     def took(self, records: int, seconds: float) -> None:
         """A batch of so many records has taken so long."""
-        within_target = int(records * self.target_s / max(seconds, 1e-6))
+        # The round trip is paid once, however many go.
+        work_s = max(seconds - self._round_trip_s, seconds / _ROUND_TRIPS, 1e-6)
+        within_target = int(records * (self.target_s - self._round_trip_s) / work_s)
         if within_target < self.records:
             if records >= self.records or seconds > self.target_s:  # one that was full, or slow
                 self.records = max(1, within_target, self.records // 4)
         elif records >= self.records:
-            self.records = min(MOST, within_target, 2 * self.records)
+            self.records = min(MOST, within_target, _GROWTH * self.records)
 
     def failed(self) -> None:
         """The link failed within a batch: the next one is a quarter of it."""

@@ -24,7 +24,7 @@ from sabot.centre.link import (
 )
 from sabot.centre.receiving import checked, unlike
 from sabot.centre.site_log import SiteLog, is_record
-from sabot.centre.start import Head, start
+from sabot.centre.start import Head, Own, start
 from sabot.centre.state import State, Unit
 from sabot.centre.watcher import Watcher
 from sabot.errors import DatabaseLocked, DatabaseUnusable, NoDatabaseServer
@@ -155,14 +155,16 @@ class Session:
         """Begin with many units, whose heads are asked for at once."""
         if units:
             heads = self._centre.heads(units)
+            with self._log.moment():
+                own = {unit: self._log.own(unit, heads.get(unit) or Head()) for unit in units}
+                receipts = {unit: self._log.receipts_from(unit) for unit in units}
             for unit in units:
-                self._begin(unit, heads.get(unit))
+                self._begin(unit, heads.get(unit), own[unit], receipts[unit])
 
     def _begin_again(self, unit: str) -> None:
-        self._begin(unit, self._centre.heads([unit]).get(unit))
+        self._begin_all([unit])
 
-    def _begin(self, unit: str, head: Head | None) -> None:
-        own = self._log.own(unit, head or Head())
+    def _begin(self, unit: str, head: Head | None, own: Own, receipt: int) -> None:
         begun = None if head is None else start(unit, own, head)
         if (begun is None or begun.alarms) and self._centre.heads([unit]).get(unit) != head:
             raise Damaged
@@ -171,7 +173,7 @@ class Session:
             if own.receipt is None or own.receipt.number < own.newest:
                 self._refuse(unit, "the centre does not take it from this site")
             return
-        self.units[unit] = here = Unit(head.number, head.mac, self._log.receipts_from(unit))
+        self.units[unit] = here = Unit(head.number, head.mac, receipt)
         if not self._may_join(unit):
             here.going, here.waits = False, True
             return
@@ -311,6 +313,7 @@ class Session:
             return None
         if here.not_sent > here.number:
             rows = self._log.rows(unit, here.not_sent, most)
+            self._beside.forget_count(unit)  # what is passed over is in it
         some = rows[:most]
         if before is not None and not here.compared and is_record(before):
             some = [before, *some]
@@ -323,7 +326,8 @@ class Session:
         if some[-1][0] <= here.number:  # only what is compared: what follows is no record
             self._take(unit, None, some, here.number)
             return None
-        said = self._beside.records_up_to(unit, some[-1][0])
+        more = len(some) - (some[0] is before)
+        said = self._beside.records_with(unit, here.number, more, some[-1][0])
         return Batch(unit, before if some[0] is not before else None, some, here.number, said)
 
     def _take(

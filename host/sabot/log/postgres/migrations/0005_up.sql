@@ -44,12 +44,13 @@ CREATE TABLE sabot.sums (
     PRIMARY KEY (name, role)
 );
 
+-- Without a search path of their own, so that they are no calls within a query.
 CREATE FUNCTION sabot.hash_of(fields text[]) RETURNS bit(256)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE
 AS $$ SELECT ('x' || encode(sha256(array_send(fields)), 'hex'))::bit(256) $$;
 
 CREATE FUNCTION sabot.hash_of_presence(spans sabot.presence) RETURNS bit(256)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE
 AS $$
     SELECT sabot.hash_of(ARRAY[
         spans.unit, spans.state, spans.begin_unix_ms::text, spans.end_unix_ms::text
@@ -57,7 +58,7 @@ AS $$
 $$;
 
 CREATE FUNCTION sabot.hash_of_checkpoint(said sabot.site_checkpoints) RETURNS bit(256)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE
 AS $$
     SELECT sabot.hash_of(ARRAY[
         said.unit::text, (said.day - date '1970-01-01')::text, said.number::text,
@@ -395,8 +396,8 @@ BEGIN
     INSERT INTO sabot.units (unit, site, newest, mac, records)
     SELECT given.name, session_user, 0, '', 0
     FROM unnest(units) WITH ORDINALITY AS given (name, place)
-    WHERE given.place = ANY (mine) AND sabot.board(given.name, -1) IS NULL
-        AND NOT EXISTS (SELECT FROM sabot.units AS u WHERE u.unit = given.name)
+    LEFT JOIN sabot.units AS u ON u.unit = given.name
+    WHERE u.id IS NULL AND given.place = ANY (mine) AND sabot.board(given.name, -1) IS NULL
     ORDER BY given.name ON CONFLICT DO NOTHING;
     PERFORM FROM sabot.units AS u
     JOIN unnest(units) WITH ORDINALITY AS given (name, place) ON given.name = u.unit
@@ -430,7 +431,7 @@ BEGIN
     ) AS sent ON sent.place = given.place
     WHERE given.place = ANY (mine) AND given.after = u.newest AND sent.last > u.newest
         AND (sent.first > u.newest OR sent.first = u.newest AND given.place = ANY (same))
-        AND NOT EXISTS (SELECT FROM sabot.seams AS s WHERE s.unit = sabot.board(u.unit, 1));
+        AND NOT EXISTS (SELECT FROM sabot.seams AS s WHERE sabot.board(s.unit, -1) = u.unit);
 
     WITH sent AS MATERIALIZED (
         SELECT u.id, u.newest AS before, sent.* FROM unnest(
