@@ -132,6 +132,19 @@ GONE = _silence(
     },
 )
 
+ARCHIVE = _silence(
+    "archive",
+    part="the archive of a server's write-ahead log",
+    figure="the newest piece that was archived (pg_stat_archiver), and the newest that is full",
+    after_s=300.0,
+    words="the write-ahead log has not been archived for {time}",
+    where=(Where.METRIC, Where.STATUS),
+    ways={
+        "refuses": "the archive's disk is full, or its folder is gone",
+        "crash": "the machine crashes between the copy of a piece and the mark that it was made",
+    },
+)
+
 SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)
 """Every row by its name."""
 

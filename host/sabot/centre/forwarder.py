@@ -131,15 +131,16 @@ class Forwarder:
         if self._lost:
             self._watcher.said("the centre is there again")
         self._lost = False
-        receipts_at_s = self._clocks.now_s()
+        receipts_s = self._clocks.now_s() - _RECEIPTS_EVERY_S
         end_s: float | None = None
         while not self._stopping.is_set():
             sent = session.step()
             self._went_on_s = now_s = self._clocks.now_s()
             self._back_off.worked()
-            if now_s >= receipts_at_s:
+            every_s = _RECEIPTS_AT_END_S if self._once and not sent else _RECEIPTS_EVERY_S
+            if now_s >= receipts_s + every_s:
                 session.fetch_receipts()
-                receipts_at_s = now_s + (_RECEIPTS_AT_END_S if self._once else _RECEIPTS_EVERY_S)
+                receipts_s = now_s
             if self._once and self._all_sent(session):
                 end_s = now_s + LAST_RECEIPTS_S if end_s is None else end_s
                 if now_s >= end_s or self._all_receipted(session):

@@ -7,10 +7,10 @@ TARGET_S = 1.0
 _ROUND_TRIPS = 10
 """It takes so many round trips at least, so that a slow answer costs a small part of the time."""
 _LONGEST_S = 10.0
-MOST = 50_000
+MOST = 100_000
 """Records that are sent at once at most, of all units together."""
-_FIRST = 256
-_GROWTH = 4
+_FIRST = 1000
+_GROWTH = 8
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0

@@ -39,7 +39,7 @@ _REST_EVERY_S = 60.0
 late."""
 _REFUSED_AGAIN_S = 60.0
 """How soon to ask again for a unit that the centre does not take."""
-MOST_OF_A_UNIT = 5000
+MOST_OF_A_UNIT = 20_000
 """Records of one unit that are sent at once."""
 _TRIES = 3
 """After so many connections on which a batch of a unit was refused, it is not the link."""
@@ -65,6 +65,8 @@ class Session:
         self._rest_at_s = 0.0
         self._refused_at_s = now_s() + _REFUSED_AGAIN_S
         self._turn = 0
+        self._answered_s = 0.0
+        """How long the centre took to say where its copies end."""
         self._junk: set[str] = set()
         """Units of which the centre has receipts that are none."""
         self.units: dict[str, Unit] = {}
@@ -74,9 +76,7 @@ class Session:
         self._state.refused.clear()
         self._log.look()
         self._begin_all(boards.in_order(self._log.newest))
-        begun_s = self._now_s()
-        self._fill_holes()
-        self._state.size.answered(self._now_s() - begun_s)
+        self._state.size.answered(self._answered_s)
         self._say_reached()
 
     def step(self) -> bool:
@@ -121,7 +121,9 @@ class Session:
         """Send what is beside the newest records, and ask what others have said meanwhile."""
         self._beside.send_presence(self.units)
         self._fill_holes()
+        begun_s = self._now_s()
         known = self._centre.open_alarms()
+        self._state.size.answered(self._now_s() - begun_s)
         self._watcher.open_alarms(self._own_alarms() if known is None else known)
         for unit in self._junk:  # a good receipt may have come in its place
             self.units[unit].receipt = self._log.receipts_from(unit)
@@ -154,7 +156,9 @@ class Session:
     def _begin_all(self, units: Sequence[str]) -> None:
         """Begin with many units, whose heads are asked for at once."""
         if units:
+            begun_s = self._now_s()
             heads = self._centre.heads(units)
+            self._answered_s = self._now_s() - begun_s
             with self._log.moment():
                 own = {unit: self._log.own(unit, heads.get(unit) or Head()) for unit in units}
                 receipts = {unit: self._log.receipts_from(unit) for unit in units}

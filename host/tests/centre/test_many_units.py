@@ -90,7 +90,7 @@ def test_all_units_go_in_one_round_trip(path: Path, centre: Centre) -> None:
     with session_of(path, centre, [0.0]) as (session, link, _):
         session._state.size.records = 1000
         session.begin()
-        assert link.calls == ["heads", "holes"]
+        assert link.calls == ["heads"]
         session.step()
         log(path, 7, 12)
         link.calls.clear()

@@ -1,5 +1,6 @@
 """`sabot database`: makes a log in PostgreSQL, and says who may do what with it, and how it is."""
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
@@ -16,13 +17,14 @@ from sabot.log.postgres import administration, migrations, status
 from sabot.log.postgres.checks import rights
 from sabot.log.postgres.status import AlarmRow, Status, UnitStatus
 from sabot.receipts.receipt import Receipt, ReceiptUnusable
-from sabot.silences import GONE
+from sabot.silences import ARCHIVE, GONE, NOTARY
 from sabot.terminal import name_text, plain
 from sabot.text import counted, local_time, printable
 
 app = typer.Typer(no_args_is_help=True)
 
 _MIB = 1 << 20
+_OLDEST = 1_000_000_000  # transactions: half of what the server can count
 _LONGEST_NAME, _LONGEST_REMARK = 100, 500  # characters; the log has no room for more
 
 
@@ -247,9 +249,24 @@ def _wrong(found: Status) -> Iterator[str]:
     yield from found.changed_alarms
     for gone in found.missing:
         yield GONE.say(**gone._asdict())
+    if found.figures.archives and found.figures.failing_s > ARCHIVE.after_s:
+        yield ARCHIVE.say(time=_minutes(found.figures.failing_s))
+    if found.figures.transaction_age > _OLDEST:
+        yield (
+            f"the oldest transaction is {found.figures.transaction_age:,} old; at 2,000,000,000 "
+            "the server stops: vacuum it, and see what keeps it from being vacuumed"
+        )
+    is_signed = any(unit.receipted for unit in found.units)
     for unit in found.units:
+        waits_s = time.time() - (unit.received_unix_ms or 0) / 1000
+        if is_signed and unit.newest > unit.receipted and waits_s > NOTARY.after_s:
+            yield NOTARY.say(unit=unit.unit, time=_minutes(waits_s))
         if not unit.has_newest:
             yield GONE.say(unit=unit.unit, first=unit.newest, last=unit.newest)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:,.0f} minutes"
 
 
 def _warnings(found: Status) -> Iterator[str]:
@@ -292,6 +309,7 @@ def _as_json(found: Status) -> dict[str, Any]:
         "alarms": found.alarms,
         "open_alarms": found.open_alarms,
         "changed_alarms": found.changed_alarms,
+        "server_figures": found.figures._asdict(),
         "missing": [each._asdict() for each in found.missing],
         "altered": found.altered,
         "escalations": found.escalations,

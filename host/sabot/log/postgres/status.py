@@ -13,6 +13,7 @@ from sabot.log.place import Address
 from sabot.log.postgres import migrations
 from sabot.log.postgres.checks import catalog, gone, rights, said
 from sabot.log.postgres.checks.gone import Gone
+from sabot.log.postgres.server import ServerFigures, server_figures
 from sabot.log.postgres.sessions import PostgresConnection, Sessions
 
 _LOCKS_OF_A_DAY = 4
@@ -58,6 +59,7 @@ class Status:
     """What someone has changed in the table of alarms."""
     missing: list[Gone]
     """Events that were taken, and of which the log says that they are gone."""
+    figures: ServerFigures
     waiting: list[tuple[str, str]]
     """Units that a role may forward and of which nothing has come: unit and role."""
     units: list[UnitStatus]
@@ -128,6 +130,7 @@ def status_of(place: Address) -> Status:
             rights.escalations(connection),
             list(said.of_alarms(connection)),
             gone.missing(connection),
+            server_figures(connection),
             waiting,
             list(_units(connection)),
         )
