@@ -25,7 +25,7 @@ from sabot_hil.kit.runner import print_figures, run
 from sabot_hil.kit.waiting import wait_until
 
 ROUND_TRIPS_MS = (0, 200, 400)
-_PRESENCE_S = 600.0
+_PRESENCE_S = 180.0
 
 
 @dataclass(frozen=True, slots=True)
