@@ -332,6 +332,12 @@ class NoDatabaseServer(DatabaseUnusable):
     exit_code = 41
 
 
+class RightsMissing(DatabaseUnusable):
+    """The role of a site or a notary may not do at the centre what each of them has to do."""
+
+    exit_code = 40
+
+
 class ReceiptsUnusable(SabotError):
     """The file does not consist of receipts and checkpoints, or cannot be read or written."""
 

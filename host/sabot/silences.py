@@ -217,6 +217,79 @@ CLOCK = _silence(
     ways={"set": "it is set to another time while a log runs"},
 )
 
+FORWARDING = _silence(
+    "forwarding",
+    part="the way from a site to the centre",
+    figure="the newest event of each unit that the centre has committed, of those that wait",
+    after_s=60.0,
+    words="{events} events wait for the centre, and none has gone for {seconds} s",
+    where=(Where.OUTPUT, Where.METRIC),
+    alarm="SabotForwardStuck",
+    alarm_after_s=120.0,
+    ways={
+        "gone": "the centre's server is stopped",
+        "swallowed": "the link acknowledges everything and passes nothing on",
+        "no rights": "the site's role may no longer call the functions of the centre",
+        "hidden": "a rule of the centre's table of records drops what is stored",
+    },
+)
+
+NOTARY = _silence(
+    "notary",
+    part="the notary of a centre",
+    figure="the newest event of each unit that it has signed for, of those that the centre has",
+    after_s=900.0,
+    words="{unit} has had no receipt for {time}",
+    where=(Where.METRIC, Where.STATUS),
+    alarm="SabotNoReceipt",
+    alarm_after_s=1260.0,
+    ways={"stopped": "`sabot notary` is stopped, or killed"},
+)
+
+NOT_STORED = _silence(
+    "storing",
+    part="storing in PostgreSQL",
+    figure="the head of the unit that the database answers with, against what it was sent",
+    after_s=0.0,
+    words="{place}: was sent events of {unit} up to {sent}, and says that it has {has}; "
+    "nothing is acknowledged: `sabot database status` says what was altered",
+    where=(Where.OUTPUT,),
+    ways={
+        "strict": "the function `sabot.take` is made STRICT, and does nothing",
+        "hidden": "a trigger or a rule of a partition drops the rows",
+    },
+)
+
+GONE = _silence(
+    "gone",
+    part="the records of a log in PostgreSQL",
+    figure="the newest record of each unit, and how many each day has, against what was taken",
+    after_s=120.0,
+    words="{unit} lacks events {first} to {last}, which the log had",
+    where=(Where.OUTPUT, Where.METRIC, Where.VERIFY, Where.STATUS),
+    alarm="SabotAlarm",
+    alarm_after_s=180.0,
+    ways={
+        "newest": "the newest records of a unit are deleted, and its head stays",
+        "day": "the partition of a day is dropped",
+    },
+)
+
+ARCHIVE = _silence(
+    "archive",
+    part="the archive of a server's write-ahead log",
+    figure="the newest piece that was archived (pg_stat_archiver), and the newest that is full",
+    after_s=300.0,
+    words="the write-ahead log has not been archived for {time}",
+    where=(Where.METRIC, Where.STATUS),
+    alarm="SabotArchiveFailing",
+    alarm_after_s=360.0,
+    ways={
+        "refuses": "the archive's disk is full, or its folder is gone",
+        "crash": "the machine crashes between the copy of a piece and the mark that it was made",
+    },
+)
+
 SILENCES: Mapping[str, Silence] = MappingProxyType(_silences)
 """Every row by its name."""
 

@@ -8,7 +8,7 @@ from sabot.centre.site_log import SiteLog
 from sabot.centre.state import State, Unit
 from sabot.log.presence import Span
 
-_MOST_SPANS = 1000  # in one call
+_MOST_SPANS = 20_000  # in one call
 
 
 class Beside:
@@ -35,13 +35,14 @@ class Beside:
         for unit, here in units.items():
             if here.going and here.mac and here.number not in (0, here.said):
                 if here.number <= self._log.newest.get(unit, 0):
-                    records = self._records_up_to(unit, here.number)
+                    records = self.records_up_to(unit, here.number)
                     known.append((unit, here.number, here.mac, records))
                 here.said = here.number
         if known:
             self._centre.checkpoints(known)
 
-    def _records_up_to(self, unit: str, number: int) -> int:
+    def records_up_to(self, unit: str, number: int) -> int:
+        """How many events of a unit the log has had up to one."""
         event, count = self._state.counts.get(unit, (0, 0))
         if not 0 < event <= number:
             count = self._log.records_up_to(unit, number)
@@ -50,13 +51,27 @@ class Beside:
         self._state.counts[unit] = number, count
         return count
 
+    def records_with(self, unit: str, after: int, more: int, number: int) -> int:
+        """As `records_up_to` event `number`, which is the last of `more` records that follow event
+        `after` in the log: without counting again what was counted."""
+        event, count = self._state.counts.get(unit, (0, 0))
+        if event != after:
+            return self.records_up_to(unit, number)
+        self._state.counts[unit] = number, count + more
+        return count + more
+
+    def forget_count(self, unit: str) -> None:
+        """Count the records of a unit again the next time."""
+        self._state.counts[unit] = -1, 0
+
     def send_presence(self, units: Mapping[str, Unit]) -> None:
         """Say when the log had its shoes, as far as that was not said."""
         spans: list[Span] = []
-        for unit, here in units.items():
-            sent_to = self._state.spans.get(unit, -1)
-            of_unit = self._log.presence(unit) if here.going else []
-            spans += [span for span in of_unit if span.end_unix_ms > sent_to]
+        with self._log.moment():
+            for unit, here in units.items():
+                sent_to = self._state.spans.get(unit, -1)
+                of_unit = self._log.presence(unit) if here.going else []
+                spans += [span for span in of_unit if span.end_unix_ms > sent_to]
         for at in range(0, len(spans), _MOST_SPANS):
             self._centre.keep_presence(spans[at : at + _MOST_SPANS])
         for span in spans:

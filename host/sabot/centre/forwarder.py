@@ -18,9 +18,11 @@ from sabot.errors import (
     DiskFull,
     NoDatabaseServer,
     NotThisSites,
+    RightsMissing,
     SabotError,
     SidesDiffer,
 )
+from sabot.log.postgres.taking import NotStored
 from sabot.text import counted
 
 _LOOK_S = 0.25  # between looks at a log that has nothing new
@@ -71,12 +73,15 @@ class Forwarder:
         self._went_on_s = clocks.now_s()
         """When something went on last."""
         self._was_connected = False
+        self._has_begun = False
+        """Whether the centre has ever said what it has."""
         self._lost = False
 
     def run(self) -> None:
         """Forward. Raises DatabaseUnusable if the site's log is gone, or the centre takes no
-        connection of this site from the first on; with `once`, NoDatabaseServer if there is no
-        centre, or nothing goes on for a minute.
+        connection of this site from the first on, or its role may not ask it anything
+        (RightsMissing); with `once`, NoDatabaseServer if there is no centre, or nothing goes on for
+        a minute.
         """
         refusals = 0
         while not self._stopping.is_set():
@@ -94,9 +99,12 @@ class Forwarder:
             except SabotError as error:
                 self._watcher.connected(False)
                 # One word alone may be what a link without TLS has made of another.
+                refusals = refusals + 1 if _for_good(error) else 0
                 if connecting and not self._was_connected:
-                    refusals = refusals + 1 if _for_good(error) else 0
                     if self._once or refusals == _REFUSALS:
+                        raise
+                if isinstance(error, RightsMissing | NotStored) and refusals == _REFUSALS:
+                    if self._once or not self._has_begun:
                         raise
                 self._note_lost(error)
             self._clocks.wait(self._stopping, self._back_off.next_s())
@@ -109,27 +117,30 @@ class Forwarder:
                 "alarms` at the centre lists how"
             )
         for unit, why in sorted(self.state.refused.items()):
-            raise NotThisSites(f"{unit}: {why}; at the centre: sabot database site --unit {unit}")
+            more = f"; at the centre: sabot database site --unit {unit}"
+            raise NotThisSites(f"{unit}: {why}{'' if 'sabot database' in why else more}")
 
     def _go_on(self, centre: Centre) -> bool:
         """Forward over one connection. Return whether all is done that was wanted."""
         session = Session(self._log, centre, self.state, self._watcher, self._clocks.now_s)
         session.begin()
+        self._has_begun = True
         if self._wanted is None:
             self._wanted = dict(self._log.newest)
         self._watcher.connected(True)
         if self._lost:
             self._watcher.said("the centre is there again")
         self._lost = False
-        receipts_at_s = self._clocks.now_s()
+        receipts_s = self._clocks.now_s() - _RECEIPTS_EVERY_S
         end_s: float | None = None
         while not self._stopping.is_set():
             sent = session.step()
             self._went_on_s = now_s = self._clocks.now_s()
             self._back_off.worked()
-            if now_s >= receipts_at_s:
+            every_s = _RECEIPTS_AT_END_S if self._once and not sent else _RECEIPTS_EVERY_S
+            if now_s >= receipts_s + every_s:
                 session.fetch_receipts()
-                receipts_at_s = now_s + (_RECEIPTS_AT_END_S if self._once else _RECEIPTS_EVERY_S)
+                receipts_s = now_s
             if self._once and self._all_sent(session):
                 end_s = now_s + LAST_RECEIPTS_S if end_s is None else end_s
                 if now_s >= end_s or self._all_receipted(session):
@@ -148,14 +159,17 @@ class Forwarder:
         """The units that have not come as far as was wanted, and can."""
         for unit, number in (self._wanted or {}).items():
             here = session.units.get(unit)
-            if here is not None and here.going and number > max(reached(here), here.not_sent):
+            if here is None or not (here.going or here.waits):
+                continue
+            if number > max(reached(here), here.not_sent):
                 yield unit
 
     def _note_lost(self, error: SabotError) -> None:
         """Say once that there is no way on; with `once`, give up after a while."""
         self.state.size.failed()
         if self._once and self._clocks.now_s() - self._went_on_s > _GIVE_UP_S:
-            raise NoDatabaseServer(f"{error}; given up after {_GIVE_UP_S:.0f} s")
+            kind = DatabaseUnusable if _for_good(error) else NoDatabaseServer
+            raise kind(f"{error}; given up after {_GIVE_UP_S:.0f} s") from None
         if not self._lost:
             self._lost = True
             self._watcher.said(f"{error}; trying again")

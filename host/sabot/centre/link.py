@@ -1,6 +1,7 @@
 """What a forwarder asks of a centre. The real one is in postgres_centre.py."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from sabot.centre.alarms import Alarm
@@ -38,6 +39,20 @@ class SeamDiffers(Exception):
     """The centre does not take a seam, or records that contradict one; the text says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records of a unit that are to go with those of others."""
+
+    unit: str
+    before: RawRecord | None
+    """The site's record before the first, if it has it."""
+    rows: Sequence[RawRecord]
+    after: int
+    """The event after which the centre's copy ends."""
+    said: int
+    """How many events the site has had up to the last of these."""
+
+
 class Centre(Protocol):
     """One connection to a centre.
 
@@ -63,6 +78,14 @@ class Centre(Protocol):
         the centre's copy ends as far as the site knows, None if it fills a hole. Raises EndsBefore,
         OtherBytes, SeamDiffers, Refused.
         """
+
+    def take_all(self, batches: Sequence[Batch]) -> list[Head | None]:
+        """Store records of many units at once, as `take` does with those of one. Return the head of
+        each unit; None if nothing of it was stored: then it has to be sent alone, by `take`."""
+
+    def open_alarms(self) -> dict[str, int] | None:
+        """How many alarms of the units of this site no one at the centre has acknowledged, by kind;
+        None if the centre does not know."""
 
     def keep_seam(self, row: SeamRow) -> None:
         """Keep the seam of a board, whose predecessor the centre has; the same one twice is one.

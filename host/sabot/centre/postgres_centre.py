@@ -7,7 +7,7 @@ import hashlib
 import os
 import socket
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -15,9 +15,16 @@ import psycopg
 
 from sabot.audit.checks.decoding import Values, kind_of, values_of
 from sabot.centre.alarms import LONGEST_DETAIL, Alarm
-from sabot.centre.link import EndsBefore, OtherBytes, Refused, SeamDiffers
+from sabot.centre.link import Batch, EndsBefore, OtherBytes, Refused, SeamDiffers
 from sabot.centre.start import Head
-from sabot.errors import DiskFull, HistoryDiffers, NoDatabaseServer, NotThisSites, SabotError
+from sabot.errors import (
+    DiskFull,
+    HistoryDiffers,
+    NoDatabaseServer,
+    NotThisSites,
+    RightsMissing,
+    SabotError,
+)
 from sabot.log.found import DAMAGED, LARGEST, RawRecord, Row
 from sabot.log.place import Address
 from sabot.log.postgres import sessions, taking
@@ -33,9 +40,16 @@ sent, and acknowledge it."""
 _RECEIPTS_AT_ONCE = 500  # of a unit
 _NOT_YOURS, _DAMAGED, _FULL = "SB403", "SB422", "53100"
 _NO_BOARD, _OTHER_SEAM, _NO_FUNCTION = "SB400", "SB409", "42883"
+_FORBIDDEN = "42501"
 _SEAM = "say_seam"
 _HEADS = b"SELECT * FROM sabot.heads_of($1)"
 _HOLES = b"SELECT * FROM sabot.holes_of($1)"
+# Where the chain of alarms ends, if the notary has not sealed it there.
+_UNSEALED = (
+    b"SELECT place, digest, sabot.now_unix_ms() FROM (SELECT * FROM sabot.alarm_chain"
+    b" ORDER BY place DESC LIMIT 1) AS last"
+    b" WHERE place > (SELECT coalesce(max(place), 0) FROM sabot.alarm_seals)"
+)
 _RECEIPTS = (
     b"SELECT asked.unit, found.number, found.receipt"
     b" FROM unnest($1::text[], $2::bigint[]) AS asked (unit, after), LATERAL ("
@@ -57,6 +71,7 @@ class PostgresCentre:
         except Exception as error:
             raise _not_understood(place, error) from None
         self._units: list[str] = []
+        self._takes_one_by_one = False
 
     def __enter__(self) -> "PostgresCentre":
         return self
@@ -78,7 +93,7 @@ class PostgresCentre:
     ) -> Head:
         derived = derived_rows(unit, before, rows)
         try:
-            with self._asking(), _refused():
+            with _refused(), self._asking():
                 head = taking.take(self._place, self._session, unit, derived, after)
         except taking.EndsBefore:
             raise EndsBefore from None
@@ -87,6 +102,26 @@ class PostgresCentre:
         except HistoryDiffers as error:
             raise SeamDiffers(str(error)) from None
         return Head(*head)
+
+    def take_all(self, batches: Sequence[Batch]) -> list[Head | None]:
+        if self._takes_one_by_one:
+            return [None] * len(batches)
+        given = [
+            taking.Batch(
+                each.unit,
+                derived_rows(each.unit, each.before, each.rows),
+                each.after,
+                each.said,
+            )
+            for each in batches
+        ]
+        try:
+            with self._asking():
+                heads = taking.take_units(self._place, self._session, given)
+        except _OlderCentre:
+            self._takes_one_by_one = True
+            return [None] * len(batches)
+        return [None if head is None else Head(*head) for head in heads]
 
     def keep_seam(self, row: SeamRow) -> None:
         numbers, contents = bigints([row.last]), byteas([row.seam])
@@ -126,6 +161,23 @@ class PostgresCentre:
         with _refused():
             self._say("say_alarm", said, bigints([alarm.number]), contents)
 
+    def miss(self, unit: str, first: int, last: int) -> None:
+        """As `NotarysCentre.miss`."""
+        with suppress(SeamDiffers):  # SB409: it is there
+            self._say("say_missing", texts([unit]), bigints([first]), bigints([last]))
+
+    def seal_alarms(self, seal: Callable[[int, bytes, int], bytes]) -> None:
+        """As `NotarysCentre.seal_alarms`."""
+        for place, digest, unix_ms in self._ask(_UNSEALED):
+            made = seal(place, digest, unix_ms)
+            self._ask(b"INSERT INTO sabot.alarm_seals VALUES ($1, $2) RETURNING 1", place, made)
+
+    def open_alarms(self) -> dict[str, int] | None:
+        try:
+            return dict(self._ask(b"SELECT * FROM sabot.open_alarms()"))
+        except _OlderCentre:
+            return None
+
     def _say(self, function: str, *arrays: Array) -> None:
         """Call a function with arrays, and a digest of them."""
         values = ", ".join(f"${number}" for number in range(1, len(arrays) + 2))
@@ -159,6 +211,13 @@ class PostgresCentre:
                     "the centre is of a version that knows no seams; its keeper leads it on: "
                     "sabot database migrate"
                 ) from None
+            if error.sqlstate == _NO_FUNCTION:
+                raise _OlderCentre from None
+            if error.sqlstate == _FORBIDDEN:
+                raise RightsMissing(
+                    f"{self._place}: its role has too few rights ({error.diag.message_primary}); at"
+                    " the centre: `sabot database site` for a site, `grant` for a notary"
+                ) from None
             if error.sqlstate == _OTHER_SEAM:
                 raise SeamDiffers("the centre has another seam of this board") from None
             if error.sqlstate == taking.REPLACED:
@@ -174,12 +233,16 @@ class PostgresCentre:
                     "what is not sent"
                 ) from None
             raise user_error(self._place, error) from None
-        except SabotError:
+        except (SabotError, _OlderCentre):
             raise
         except Exception as error:  # of an answer whose bytes were changed: anything
             raise _not_understood(self._place, error) from None
         finally:
             watch.cancel()
+
+
+class _OlderCentre(Exception):
+    """The centre is of a version that does not have this function."""
 
 
 def _not_understood(place: Address, error: Exception) -> SabotError:

@@ -8,11 +8,13 @@ is asked for twice.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from sabot.centre.alarms import LONGEST_DETAIL, NOT_SENT, OTHER_BYTES, OTHER_SEAM, Alarm
 from sabot.centre.beside import Beside
 from sabot.centre.link import (
+    Batch,
     Centre,
     Damaged,
     EndsBefore,
@@ -22,12 +24,13 @@ from sabot.centre.link import (
 )
 from sabot.centre.receiving import checked, unlike
 from sabot.centre.site_log import SiteLog, is_record
-from sabot.centre.start import Head, start
+from sabot.centre.start import Head, Own, start
 from sabot.centre.state import State, Unit
 from sabot.centre.watcher import Watcher
 from sabot.errors import DatabaseLocked, DatabaseUnusable, NoDatabaseServer
 from sabot.log import boards
 from sabot.log.found import RawRecord
+from sabot.log.postgres.taking import NotStored
 from sabot.log.store import SeamRow
 from sabot.text import shortened
 
@@ -36,6 +39,8 @@ _REST_EVERY_S = 60.0
 late."""
 _REFUSED_AGAIN_S = 60.0
 """How soon to ask again for a unit that the centre does not take."""
+MOST_OF_A_UNIT = 20_000
+"""Records of one unit that are sent at once."""
 _TRIES = 3
 """After so many connections on which a batch of a unit was refused, it is not the link."""
 
@@ -59,48 +64,78 @@ class Session:
         self._beside = Beside(log, centre, state)
         self._rest_at_s = 0.0
         self._refused_at_s = now_s() + _REFUSED_AGAIN_S
+        self._turn = 0
+        self._answered_s = 0.0
+        """How long the centre took to say where its copies end."""
+        self._junk: set[str] = set()
+        """Units of which the centre has receipts that are none."""
         self.units: dict[str, Unit] = {}
 
     def begin(self) -> None:
         """Ask the centre where its copies end, and compare."""
         self._state.refused.clear()
         self._log.look()
-        units = boards.in_order(self._log.newest)
-        heads = self._centre.heads(units)
-        for unit in units:
-            self._begin(unit, heads.get(unit))
-        self._fill_holes()
+        self._begin_all(boards.in_order(self._log.newest))
+        self._state.size.answered(self._answered_s)
+        self._say_reached()
 
     def step(self) -> bool:
-        """Send one batch of each unit that has any. Return whether something was sent."""
+        """Send what waits, of many units at once. Return whether something was sent."""
         self._log.look()
         if self._state.refused and self._now_s() >= self._refused_at_s:
             self._refused_at_s = self._now_s() + _REFUSED_AGAIN_S
-            for unit in list(self._state.refused):
-                del self._state.refused[unit]
-                self._begin_again(unit)
-        sent = False
-        for unit in boards.in_order(self._log.newest):
+            again = list(self._state.refused)
+            self._state.refused.clear()
+            self._begin_all(again)
+        waiting = self._waiting()
+        if waiting:
+            self._beside.send_games()
+            self._send_some(waiting)
+        self._beside.send_checkpoints(self.units)
+        # At its time, also if more comes than the link takes.
+        if self._now_s() >= self._rest_at_s:
+            self._rest_at_s = self._now_s() + _REST_EVERY_S
+            self._send_rest()
+        self._say_reached()
+        return bool(waiting)
+
+    def _waiting(self) -> list[str]:
+        """The units of which something is to be sent, each in its turn first."""
+        units = boards.in_order(self._log.newest)
+        self._begin_all([unit for unit in units if unit not in self.units])
+        waiting = []
+        for unit in units:
             newest = self._log.newest[unit]
-            if unit not in self.units or (self.units[unit].waits and self._may_join(unit)):
-                self._begin_again(unit)
             here = self.units[unit]
-            if newest < here.newest:  # another log has come in its place
+            # Its predecessor is here now, or another log has come in its place.
+            if (here.waits and self._may_join(unit)) or newest < here.newest:
                 self._begin_again(unit)
                 here = self.units[unit]
             here.newest = newest
             if here.going and newest > max(here.number, here.not_sent):
-                if not sent:
-                    self._beside.send_games()
-                sent = True
-                self._send(unit, here)
-            self._watcher.backlog(unit, max(0, newest - self.units[unit].number))
-        self._beside.send_checkpoints(self.units)
-        if not sent and self._now_s() >= self._rest_at_s:
-            self._rest_at_s = self._now_s() + _REST_EVERY_S
-            self._beside.send_presence(self.units)
-            self._fill_holes()
-        return sent
+                waiting.append(unit)
+        at = self._turn % max(1, len(waiting))
+        return waiting[at:] + waiting[:at]
+
+    def _send_rest(self) -> None:
+        """Send what is beside the newest records, and ask what others have said meanwhile."""
+        self._beside.send_presence(self.units)
+        self._fill_holes()
+        begun_s = self._now_s()
+        known = self._centre.open_alarms()
+        self._state.size.answered(self._now_s() - begun_s)
+        self._watcher.open_alarms(self._own_alarms() if known is None else known)
+        for unit in self._junk:  # a good receipt may have come in its place
+            self.units[unit].receipt = self._log.receipts_from(unit)
+        self._junk.clear()
+
+    def _own_alarms(self) -> Counter[str]:
+        return Counter(alarm.kind for alarm in self._state.alarms)
+
+    def _say_reached(self) -> None:
+        self._log.look()
+        numbers = {unit: here.number for unit, here in self.units.items()}
+        self._watcher.reached(numbers, self._log.newest)
 
     def fetch_receipts(self) -> None:
         """Fetch the receipts of what is at the centre and has none, and keep those that are
@@ -118,11 +153,22 @@ class Session:
 
     # Beginning with a unit.
 
-    def _begin_again(self, unit: str) -> None:
-        self._begin(unit, self._centre.heads([unit]).get(unit))
+    def _begin_all(self, units: Sequence[str]) -> None:
+        """Begin with many units, whose heads are asked for at once."""
+        if units:
+            begun_s = self._now_s()
+            heads = self._centre.heads(units)
+            self._answered_s = self._now_s() - begun_s
+            with self._log.moment():
+                own = {unit: self._log.own(unit, heads.get(unit) or Head()) for unit in units}
+                receipts = {unit: self._log.receipts_from(unit) for unit in units}
+            for unit in units:
+                self._begin(unit, heads.get(unit), own[unit], receipts[unit])
 
-    def _begin(self, unit: str, head: Head | None) -> None:
-        own = self._log.own(unit, head or Head())
+    def _begin_again(self, unit: str) -> None:
+        self._begin_all([unit])
+
+    def _begin(self, unit: str, head: Head | None, own: Own, receipt: int) -> None:
         begun = None if head is None else start(unit, own, head)
         if (begun is None or begun.alarms) and self._centre.heads([unit]).get(unit) != head:
             raise Damaged
@@ -131,7 +177,7 @@ class Session:
             if own.receipt is None or own.receipt.number < own.newest:
                 self._refuse(unit, "the centre does not take it from this site")
             return
-        self.units[unit] = here = Unit(head.number, head.mac, self._log.receipts_from(unit))
+        self.units[unit] = here = Unit(head.number, head.mac, receipt)
         if not self._may_join(unit):
             here.going, here.waits = False, True
             return
@@ -204,7 +250,8 @@ class Session:
     def _fill(self, unit: str, first: int, last: int) -> None:
         """Send what the log has of events that the centre lacks between others."""
         after = first - 1
-        while rows := self._log.rows(unit, after, self._state.size.records, last):
+        most = min(self._state.size.records, MOST_OF_A_UNIT)
+        while rows := self._log.rows(unit, after, most, last):
             after = rows[-1][0]
             if good := [row for row in rows if is_record(row)]:
                 self._take(unit, None, good, None)
@@ -213,24 +260,79 @@ class Session:
 
     # Sending.
 
-    def _send(self, unit: str, here: Unit) -> None:
-        """Send the next batch of a unit."""
-        most = self._state.size.records
+    def _send_some(self, waiting: Sequence[str]) -> None:
+        """Send records of as many units as can go at once."""
+        batches: list[Batch] = []
+        left, units = self._state.size.records, list(waiting)
+        share = max(1, left // len(units))
+        for at, unit in enumerate(units):
+            if left <= 0:
+                break
+            # What one unit does not need others may have, as long as each gets its share.
+            most = max(share, left - share * (len(units) - at - 1))
+            batch = self._batch(unit, self.units[unit], min(most, left, MOST_OF_A_UNIT))
+            if batch is not None:
+                batches.append(batch)
+                left -= len(batch.rows)
+            self._turn += 1
+        if not batches:
+            return
+        begun_s = self._now_s()
+        heads = self._all_taken(batches)
+        took_s = self._now_s() - begun_s
+        sent = 0
+        for batch, head in zip(batches, heads, strict=True):
+            if head is None:
+                self._take(batch.unit, batch.before, batch.rows, batch.after)
+                continue
+            sent += len(batch.rows)
+            self._watcher.batch(batch.unit, len(batch.rows), took_s)
+            self._note(batch, head)
+        if sent:
+            self._state.size.took(sent, took_s)
+
+    def _all_taken(self, batches: Sequence[Batch]) -> list[Head | None]:
+        try:
+            return self._centre.take_all(batches)
+        except (NoDatabaseServer, DatabaseLocked, NotStored):
+            raise
+        except DatabaseUnusable:  # which of them is at fault shows when each is sent alone
+            return [None] * len(batches)
+
+    def _note(self, batch: Batch, head: Head) -> None:
+        """Note that the centre has a batch, and how far the site has it."""
+        number, _, mac = batch.rows[-1]
+        if (head.number, head.mac) == (number, mac):
+            here = self.units[batch.unit]
+            here.number, here.mac, here.compared, here.said = number, mac, True, number
+        else:  # someone else has sent more of this unit
+            self._begin_again(batch.unit)
+
+    def _batch(self, unit: str, here: Unit, most: int) -> Batch | None:
+        """The next records of a unit; None if there is nothing that can be sent now."""
         rows = self._log.rows(unit, max(here.number - 1, 0), most + 1)
         before = rows.pop(0) if rows and rows[0][0] == here.number else None
         if before is not None and is_record(before) and before[2] != here.mac:
             self._begin_again(unit)  # another log has come in its place
-            return
+            return None
         if here.not_sent > here.number:
             rows = self._log.rows(unit, here.not_sent, most)
-        batch = rows[:most]
+            self._beside.forget_count(unit)  # what is passed over is in it
+        some = rows[:most]
         if before is not None and not here.compared and is_record(before):
-            batch = [before, *batch]
-        wrong = next((at for at, row in enumerate(batch) if not is_record(row)), len(batch))
-        if wrong == 0 and batch:
-            self._pass_over(unit, here, batch[0][0])
-        elif batch:
-            self._take(unit, before, batch[:wrong], here.number)
+            some = [before, *some]
+        wrong = next((at for at, row in enumerate(some) if not is_record(row)), len(some))
+        if wrong == 0:
+            if some:
+                self._pass_over(unit, here, some[0][0])
+            return None
+        some = some[:wrong]
+        if some[-1][0] <= here.number:  # only what is compared: what follows is no record
+            self._take(unit, None, some, here.number)
+            return None
+        more = len(some) - (some[0] is before)
+        said = self._beside.records_with(unit, here.number, more, some[-1][0])
+        return Batch(unit, before if some[0] is not before else None, some, here.number, said)
 
     def _take(
         self, unit: str, before: RawRecord | None, batch: Sequence[RawRecord], after: int | None
@@ -278,7 +380,7 @@ class Session:
                 if again.number != error.number:
                     raise Damaged from None
                 raise
-        except (NoDatabaseServer, DatabaseLocked):
+        except (NoDatabaseServer, DatabaseLocked, NotStored):
             raise
         except DatabaseUnusable as error:
             failures = self._state.failures[unit] = self._state.failures.get(unit, 0) + 1
@@ -329,6 +431,7 @@ class Session:
     def _bad_receipt(self, alarm: Alarm, data: bytes) -> None:
         """Raise the alarm of a receipt, unless the link has changed it; of many with the same fault
         that of the first."""
+        self._junk.add(alarm.unit)
         for each in self._state.alarms:
             if (each.unit, each.kind, each.detail) == (alarm.unit, alarm.kind, alarm.detail):
                 return

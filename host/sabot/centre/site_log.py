@@ -50,6 +50,12 @@ class SiteLog:
             unit: number for unit, number in (self.newest | changed).items() if number > 0
         }
 
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        """Within, what is asked is answered from one connection: for many short questions."""
+        with _trouble(), self._store.at_one_moment():
+            yield
+
     def own(self, unit: str, head: Head) -> Own:
         """What the log has of `unit`, as seen from where the centre's copy ends."""
         with _trouble():

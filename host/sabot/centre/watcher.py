@@ -1,5 +1,6 @@
 """What shows what a forwarder does: the terminal, and the metrics."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from sabot.centre.alarms import Alarm
@@ -17,8 +18,11 @@ class Watcher(Protocol):
     def batch(self, unit: str, records: int, took_s: float) -> None:
         """The centre has committed a batch."""
 
-    def backlog(self, unit: str, events: int) -> None:
-        """So many events of a unit wait: the site's newest number less the centre's."""
+    def reached(self, numbers: Mapping[str, int], newest: Mapping[str, int]) -> None:
+        """Up to which event the centre has each unit, and the newest one in the site's log."""
+
+    def open_alarms(self, by_kind: Mapping[str, int]) -> None:
+        """How many alarms of this site's units no one at the centre has acknowledged."""
 
     def receipt(self, unit: str, number: int, unix_ms: int) -> None:
         """A receipt up to event `number` of `unit` was kept, which was signed at this time."""

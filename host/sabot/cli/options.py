@@ -36,9 +36,9 @@ _ITS_DB = _db("Its log, which shows how many cards it did not read.")
 if TYPE_CHECKING:
     Db = Annotated[Place, _DB]
     ItsDb = Annotated[Place | None, _ITS_DB]
-else:  # Typer takes no union; the parser says what it is, and Typer would make a Path of a Path
-    Db = Annotated[object, _DB]
-    ItsDb = Annotated[object | None, _ITS_DB]
+else:  # Typer takes no union, and would make a Path of what is given as one; the parser decides
+    Db = Annotated[str, _DB]
+    ItsDb = Annotated[str | None, _ITS_DB]
 UnitName = Annotated[
     str | None,
     typer.Option(help="Only this unit; with ~N, as in SHOE-7~2, only its board number N."),

@@ -1,12 +1,15 @@
 """What a forwarder has sent, what waits, and what is receipted; and what a notary has signed."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from prometheus_client import Histogram
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from sabot.centre import alarms
+from sabot.centre.progress import Progress
+from sabot.errors import SabotError
 from sabot.log.store import Store
 from sabot.receipts import kept
 
@@ -68,28 +71,41 @@ class Receipts:
 
 
 class Alarms:
-    """How many alarms were raised, by kind. Thread-safe."""
+    """How many alarms were raised by this program, and how many at the centre are open, by kind.
+    Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # From 0 on: Prometheus sees no increase to the first value that it gets.
         self._counts = dict.fromkeys(_KINDS, 0)
+        self._open = dict.fromkeys(_KINDS, 0)
+
+    def open_now(self, by_kind: Mapping[str, int]) -> None:
+        """So many alarms no one has acknowledged."""
+        with self._lock:
+            self._open = {**dict.fromkeys(_KINDS, 0), **by_kind}
 
     def alarm(self, kind: str) -> None:
-        """An alarm of this kind was raised."""
+        """An alarm of this kind was raised; it is open until the centre says something else."""
         with self._lock:
             self._counts[kind] = self._counts.get(kind, 0) + 1
+            self._open[kind] = max(1, self._open.get(kind, 0))
 
     def collect(self) -> Iterator[Metric]:
         """As `serving.Collector`."""
         with self._lock:
-            counts = dict(self._counts)
+            counts, open_now = dict(self._counts), dict(self._open)
         found = CounterMetricFamily(
             "sabot_alarms", "Alarms that this program raised since its start.", labels=["kind"]
         )
         for kind, count in counts.items():
             found.add_metric([kind], count)
         yield found
+        waiting = GaugeMetricFamily(
+            "sabot_alarms_open", "Alarms that no one has acknowledged.", labels=["kind"]
+        )
+        for kind, count in open_now.items():
+            waiting.add_metric([kind], count)
+        yield waiting
 
 
 class ForwardMetrics:
@@ -98,7 +114,8 @@ class ForwardMetrics:
     def __init__(self) -> None:
         self.receipts, self.alarms = Receipts(), Alarms()
         self._lock = threading.Lock()
-        self._backlog: dict[str, int] = {}
+        self.progress: Progress | None = None
+        """What waits; until it is given nothing is said of it."""
         self._connected = False
         self._records = 0
         self._seconds = Histogram(
@@ -119,30 +136,36 @@ class ForwardMetrics:
         with self._lock:
             self._records += records
 
-    def backlog(self, unit: str, events: int) -> None:
-        """So many events of a unit wait: the site's newest number less the centre's."""
-        with self._lock:
-            self._backlog[unit] = events
-
     def collect(self) -> Iterator[Metric]:
         """As `serving.Collector`."""
         with self._lock:
-            backlog, connected, records = dict(self._backlog), self._connected, self._records
+            connected, records = self._connected, self._records
         yield GaugeMetricFamily(
             "sabot_forward_connected", "1 while there is a connection to the centre.", connected
         )
-        waiting = GaugeMetricFamily(
-            "sabot_forward_backlog_events", "Events that the centre lacks.", labels=["unit"]
-        )
-        for unit, events in backlog.items():
-            waiting.add_metric([unit], events)
-        yield waiting
+        with suppress(SabotError):  # `sabot_log_readable` says so
+            yield from self._of_progress()
         yield CounterMetricFamily(
             "sabot_forward_records", "Records that the centre has committed.", records
         )
         yield from self._seconds.collect()
         yield from self.receipts.collect()
         yield from self.alarms.collect()
+
+    def _of_progress(self) -> Iterator[Metric]:
+        """What waits at this moment: of the log as it is now, whatever the forwarder does."""
+        if self.progress is None:
+            return
+        waiting = GaugeMetricFamily(
+            "sabot_forward_backlog_events", "Events that the centre lacks.", labels=["unit"]
+        )
+        for unit, events in self.progress.waiting().items():
+            waiting.add_metric([unit], events)
+        yield waiting
+        _, for_s = self.progress.stuck()
+        yield GaugeMetricFamily(
+            "sabot_forward_stuck_seconds", "So long events wait, and none has gone.", for_s
+        )
 
 
 class NotaryMetrics:

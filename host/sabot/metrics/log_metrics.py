@@ -45,6 +45,8 @@ class LogMetrics:
         yield readable
         yield from found
         yield from self._of_disk()
+        with suppress(SabotError):
+            yield from self._of_server()
 
     def _of_log(self) -> Iterator[Metric]:
         changed = self._follower.poll()
@@ -90,6 +92,35 @@ class LogMetrics:
         )
         yield from (numbers, times, attached)
         yield from _of_flows(flows.values())
+
+    def _of_server(self) -> Iterator[Metric]:
+        """Of the server of a log in PostgreSQL."""
+        if isinstance(self._store.place, Path):
+            return
+        # A log in a file needs no library for a server, which takes long to import.
+        from sabot.log.postgres.reader import PostgresReader
+        from sabot.log.postgres.server import server_figures
+
+        assert isinstance(self._store, PostgresReader)
+        with self._store.reading() as connection:
+            found = server_figures(connection)
+        yield GaugeMetricFamily("sabot_database_bytes", "Size of the log.", found.database_bytes)
+        yield GaugeMetricFamily(
+            "sabot_server_transaction_age",
+            "Transactions since the oldest that is not frozen.",
+            found.transaction_age,
+        )
+        if found.archives:
+            yield GaugeMetricFamily(
+                "sabot_server_archive_failing_seconds",
+                "So long nothing was archived, since the archive last refused a piece.",
+                found.failing_s,
+            )
+            yield GaugeMetricFamily(
+                "sabot_server_archive_waiting_segments",
+                "Full pieces of the write-ahead log that wait for the archive.",
+                found.waiting or 0,
+            )
 
     def _of_disk(self) -> Iterator[Metric]:
         """Of a log in a file, and of the disk that has it."""

@@ -15,7 +15,7 @@ _NOTARY = """
 import multiprocessing, os
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from sabot.centre import checkers
+from sabot.centre.checks import checkers
 
 if __name__ == "__main__":
     context = multiprocessing.get_context("spawn")

@@ -528,6 +528,8 @@ class Lying:
                 ]
             if name == "take":
                 return self._other_head(result)
+            if name == "take_all":
+                return [head and self._other_head(head) for head in result]
             return result
 
         return call

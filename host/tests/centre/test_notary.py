@@ -19,15 +19,18 @@ from sabot.audit.tombstone import RemovedShoe, Tombstone
 from sabot.audit.tombstone import make as make_tombstone
 from sabot.centre import notary as notaries
 from sabot.centre.alarms import CHAIN, HOLE
-from sabot.centre.checkers import Checkers
-from sabot.centre.checking import taken_up_to
+from sabot.centre.checks.checkers import Checkers
+from sabot.centre.checks.checking import taken_up_to
 from sabot.centre.notary import Notary
 from sabot.centre.postgres_centre import PostgresCentre
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import public_of
 from sabot.log.found import RawRecord
+from sabot.log.postgres.checks.said import sealed
+from sabot.log.postgres.store import PostgresStore
 from sabot.log.store import open_store
 from sabot.receipts.receipt import Receipt, make
+from sabot.silences import GONE
 from sabot_protocol import enums, events
 
 UNITS = ("U1", "U2")
@@ -72,10 +75,10 @@ def look(centre: Centre) -> Iterator[Look]:
             which = (id(keys), public_of(key), again)
             if which not in made:
                 noted = Noted()
-                store = stack.enter_context(open_store(place))
+                store = stack.enter_context(PostgresStore(place))
                 checkers = stack.enter_context(Checkers(place, keys))
                 link = stack.enter_context(PostgresCentre(place))
-                made[which] = Notary(store, key, keys, checkers, link.alarm, noted), noted
+                made[which] = Notary(store, key, keys, checkers, link, noted), noted
             signer, noted = made[which]
             signer.look()
             return noted
@@ -220,6 +223,96 @@ def test_another_key_vouches_only_for_what_it_has_checked_itself(
     ]
 
 
+def test_a_new_key_checks_and_signs_for_every_unit_also_those_without_anything_new(
+    centre: Centre, look: Look
+) -> None:
+    for unit in UNITS:
+        give(centre, LOGS[unit].records[:60], unit)
+    look()
+    centre.sql("UPDATE sabot.records SET record = 'x' WHERE number = 30 AND unit = 2")
+    noted = look(key=_OTHER)
+    assert noted.receipts == [("U1", 60), ("U2", 29)]
+    assert said(centre) == [(60, 60, "chain")] * 2
+    assert centre.alarms() == [("U2", 30, CHAIN)]
+    assert look(key=_OTHER).receipts == [("U1", 60), ("U2", 29)], "and once only"
+
+
+@pytest.mark.parametrize("junk", ["no receipt", "of another key", "of another unit"])
+def test_what_someone_puts_at_the_head_of_a_unit_suppresses_nothing(
+    centre: Centre, look: Look, junk: str
+) -> None:
+    give(centre, LOGS["U1"].records[:60])
+    made = {"no receipt": b"junk" + public_of(NOTARY)}
+    for name, key, unit in (("of another key", _OTHER, "U1"), ("of another unit", NOTARY, "U2")):
+        made[name] = make(
+            key, unit=unit, number=60, mac=bytes(16), records=60, unix_ms=0, checked="chain"
+        )
+    centre.give("U1", 60, made[junk])
+    for again in (0, 1):
+        look(again=again)
+    ((count,),) = centre.ask("SELECT count(*) FROM sabot.receipts")
+    own = [data for (data,) in centre.ask("SELECT receipt FROM sabot.receipts")]
+    good = [data for data in own if data != made[junk]]
+    assert count == len(good) + 1 and 1 <= len(good) <= 2
+    assert all(Receipt.parse(bytes(data)).number == 60 for data in good)  # type: ignore[call-overload]
+    assert centre.alarms() == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "first", "last"),
+    [
+        ("DELETE FROM sabot.records WHERE unit = 1 AND number > 70", 71, 90),
+        ("DELETE FROM sabot.records WHERE unit = 1 AND number BETWEEN 20 AND 25", 20, 25),
+    ],
+    ids=["newest", "between"],
+)
+def test_what_is_gone_is_an_alarm_and_comes_again_from_the_site(
+    centre: Centre, look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    statement: str, first: int, last: int,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("sabot.centre.forwarder.LAST_RECEIPTS_S", 0.0)
+    path = tmp_path / "site.sqlite"
+    with new_log(path) as store:
+        store.append("U1", LOGS["U1"].stored()[:90])
+    centre.let("site_1", "U1")
+    forward(path, centre.database)
+    look()
+    assert said(centre) == [(90, 90, "chain")]
+    centre.sql(statement)
+    noted = look()
+    assert centre.alarms() == [("U1", first, HOLE)]
+    assert [GONE.is_told_in(each.detail) for each in noted.alarms] == [True]
+    assert centre.ask("SELECT first, last FROM sabot.missing") == [(first, last)]
+    look()
+    forward(path, centre.database)[1].check()
+    assert centre.stored("U1") == LOGS["U1"].records[:90]
+    assert centre.ask("SELECT records FROM sabot.units") == [(90,)]
+    assert centre.ask("SELECT 1 FROM sabot.missing UNION ALL SELECT 1 FROM sabot.holes") == []
+    look()
+    assert len(centre.alarms()) == 1
+
+
+def test_what_comes_again_is_checked_again(centre: Centre, look: Look) -> None:
+    rows = list(LOGS["U1"].records[:90])
+    give(centre, rows)
+    look()
+    centre.sql("DELETE FROM sabot.records WHERE number IN (40, 41)")
+    look()
+    number, record, mac = rows[39]
+    give(centre, [(number, record[:-1] + bytes([record[-1] ^ 1]), mac), rows[40]])
+    look()
+    assert centre.alarms() == [("U1", 40, HOLE), ("U1", 40, CHAIN)]
+
+
+def test_the_notary_seals_the_chain_of_alarms(centre: Centre, look: Look) -> None:
+    give(centre, LOGS["U1"].records[:40] + LOGS["U1"].records[45:90])
+    look()
+    look()
+    ((place, seal),) = centre.ask("SELECT place, seal FROM sabot.alarm_seals")
+    ((digest,),) = centre.ask("SELECT digest FROM sabot.alarm_chain")
+    assert place == 1 and sealed(bytes(seal)) == (1, digest)  # type: ignore[call-overload]
+
+
 def test_a_chain_is_checked_from_where_it_was_checked_last_not_from_where_numbers_were(
     centre: Centre, look: Look
 ) -> None:
@@ -280,8 +373,8 @@ def test_a_backlog_is_signed_for_in_parts(
 def test_other_processes_find_the_same(
     centre: Centre, look: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sabot.centre.checkers._HERE", 0)
-    monkeypatch.setattr("sabot.centre.checkers.SPAN", 50)
+    monkeypatch.setattr("sabot.centre.checks.checkers._HERE", 0)
+    monkeypatch.setattr("sabot.centre.checks.checkers.SPAN", 50)
     monkeypatch.setattr("multiprocessing.cpu_count", lambda: 2)
     rows = list(LOGS["U1"].records)
     rows[129] = (*rows[129][:2], bytes(16))
@@ -350,7 +443,8 @@ def test_what_the_centre_has_pruned_still_counts(centre: Centre, look: Look) -> 
     give(centre, LOGS["U1"].records[100:120])
     look()
     look(key=_OTHER)
-    assert said(centre) == [(100, 100, "chain"), (120, 120, "chain")]
+    # The other key has checked it all again.
+    assert said(centre) == [(100, 100, "chain"), *[(120, 120, "chain")] * 2]
     give(centre, LOGS["U1"].records[120:130])
     look(key=_OTHER)
     assert said(centre)[-1] == (130, 130, "chain") and centre.alarms() == []

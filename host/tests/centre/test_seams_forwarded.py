@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,7 +15,7 @@ from sabot.audit import receipts as receipted
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
 from sabot.centre.alarms import OTHER_SEAM
-from sabot.centre.checkers import Checkers
+from sabot.centre.checks.checkers import Checkers
 from sabot.centre.notary import Notary
 from sabot.errors import SidesDiffer
 from sabot.keys.chain_keys import Keys
@@ -85,7 +86,7 @@ def sign(centre: Centre) -> int:
     """Have the notary sign, with the keys of the chains."""
     with open_store(centre.database.place("notary")) as store:
         with Checkers(store.place, keys()) as checkers:
-            notary = Notary(store, NOTARY, keys(), checkers, lambda alarm: None, _Silent())
+            notary = Notary(store, NOTARY, keys(), checkers, Mock(), _Silent())
             return notary.look()
 
 
@@ -205,12 +206,12 @@ def test_a_centre_that_knows_no_seams_gets_the_first_board_and_the_others_wait(
 ) -> None:
     centre.let("site_1", *NAMES[1:])
     with centre.database.connect("postgres") as session:
-        assert list(migrations.migrate(session, 3)) == [3]
+        assert list(migrations.migrate(session, 3))[-1] == 3
     noted, _ = forward(path, centre.database)
     assert len(centre.stored("U1")) > 0 and centre.stored("U1~2") == []
     assert any("knows no seams" in line and "other units go on" in line for line in noted.lines)
     with centre.database.connect("postgres") as session:
-        assert list(migrations.migrate(session)) == [4]
+        assert list(migrations.migrate(session))[-1] == migrations.VERSION
     forward(path, centre.database)
     assert centre.stored("U1~3") == site_stored(path, "U1~3")
 

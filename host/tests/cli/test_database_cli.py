@@ -79,7 +79,7 @@ def test_the_status_shows_each_unit_and_what_is_wrong(
     shown = database_command("status")
     first, *rows = shown.splitlines()
     assert first.startswith(f"ADDRESS: version {migrations.VERSION}, PostgreSQL ")
-    assert first.endswith(", 0 alarms") and ", 1 day from 20" in first
+    assert first.endswith(", 0 open alarms") and ", 1 day from 20" in first
     assert [row.split()[:4] for row in rows[:4]] == [
         ["unit", "site", "events", "newest"],
         ["SHOE-1", "site_1", "3", "5"],
@@ -94,15 +94,54 @@ def test_the_status_shows_each_unit_and_what_is_wrong(
 
 def test_alarms_are_listed_and_are_findings(database_command: Sabot, database: Database) -> None:
     assert database_command("alarms") == "ADDRESS: no alarms\n\n\n0"
+    why = ("--why", "a forged log: kept as evidence", "--by", "Anna")
+    refused = database_command("acknowledge", "1", *why)
+    assert "has no alarm 1; `sabot database alarms` lists" in refused
     with database.connect() as session:
         query = "SELECT sabot.alarm('SHOE-1', 7, 'other_bytes', 'why', %s, %s)"
         for _ in range(2):
             session.execute(query, (b"\x01", bytes(16)))
     (line,) = database_command("alarms").splitlines()[:1]
+    assert line.startswith("1: ")
     assert line.endswith(" SHOE-1 event 7: other_bytes: why (by keeper)")
     assert database_command("alarms").endswith("\n1")
     found = json.loads(database_command("alarms", "--json").splitlines()[0])
     assert (found["record"], found["mac"]) == ("01", "00" * 16)
+    assert ", 1 open alarm" in database_command("status")
+    assert database_command("acknowledge", "1", *why[:2], "--by", " ").endswith("\n2")
+    done = database_command("acknowledge", "1", *why)
+    assert done == "ADDRESS: 1 alarm acknowledged by Anna\n\n\n0"
+    assert database_command("alarms") == "ADDRESS: no open alarms; 1 alarm with --all\n\n\n0"
+    alarm, said, *_ = database_command("alarms", "--all").splitlines()
+    assert alarm == line
+    assert said.endswith("acknowledged by Anna (postgres): a forged log: kept as evidence")
+    with database.connect() as session:  # found again: it stays acknowledged
+        session.execute(query, (b"\x01", bytes(16)))
+    assert database_command("alarms").endswith("\n0")
+    assert ", 0 open alarms" in database_command("status")
+
+
+def test_who_may_do_what_is_listed_and_more_than_a_log_allows_is_a_finding(
+    database_command: Sabot, database: Database
+) -> None:
+    database.allow("site_1", "SHOE-1")
+    shown = database_command("roles")
+    assert "site_1    forward SHOE-1" in shown and shown.endswith("\n0")
+    with database.connect("postgres") as session:
+        session.execute("GRANT sabot_keeper TO site_1")
+        try:
+            words = "ADDRESS: site_1 forwards to the log, and may also keep the log"
+            for word in ("roles", "status"):
+                shown = database_command(word)
+                assert words in shown and shown.endswith("\n1"), word
+        finally:
+            session.execute("REVOKE sabot_keeper FROM site_1")
+    listed = [line for line in database_command("roles", "--json").splitlines() if line[:1] == "{"]
+    (site,) = (
+        found for found in map(json.loads, listed)
+        if found["role"] == "site_1"
+    )  # fmt: skip
+    assert site["units"] == ["SHOE-1"] and site["may"] == ["forward SHOE-1"]
 
 
 def test_what_a_database_has_in_it_is_printed_as_printable_text(

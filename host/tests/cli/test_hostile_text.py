@@ -139,6 +139,10 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     "database site": lambda _: _at_databases("site", ARGUMENT, "--unit", ARGUMENT),
     "database status": lambda _: _at_databases("status"),
     "database alarms": lambda _: _at_databases("alarms"),
+    "database acknowledge": lambda _: _at_databases(
+        "acknowledge", "1", "--why", ARGUMENT, "--by", ARGUMENT
+    ),
+    "database roles": lambda _: _at_databases("roles"),
     "forward": lambda _: (
         [
             ["forward", "--once", "--db", db, "--to", to, "--notary", key]

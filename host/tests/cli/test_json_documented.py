@@ -329,6 +329,13 @@ def _of_a_database(database: Database) -> Iterator[tuple[str, str]]:
         session.execute("DELETE FROM sabot.receipts WHERE number = 10")
     yield "database status", _run("database", "status", place, "--json")
     yield "database alarms", _run("database", "alarms", place, "--json", codes=(1,))
+    _run("database", "acknowledge", place, "1", "--why", "looked at", "--by", "Anna")
+    yield "database alarms", _run("database", "alarms", place, "--all", "--json", codes=(1,))
+    yield "database roles", _run("database", "roles", place, "--json")
+    with database.connect("postgres") as session:
+        session.execute("SET session_replication_role = replica")
+        session.execute("INSERT INTO sabot.missing VALUES (1, 1, 1, 1)")
+    yield "database status", _run("database", "status", place, "--json", codes=(1,))
 
 
 def _printed(house: Path, database: Database) -> Iterator[tuple[str, str]]:

@@ -10,9 +10,10 @@ import shutil
 import subprocess
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import promql_parser
 import pytest
@@ -21,12 +22,17 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from host.tests.support.helpers import FirmwareLog, new_log, stored
+from host.tests.support.postgres import Server
+from host.tests.support.postgres import new_log as new_database
 from sabot.centre import alarms
+from sabot.centre.progress import Progress
 from sabot.feeds.delivery import State
 from sabot.floor.live import Floor
 from sabot.link.flow import Flow
 from sabot.listening import Address
+from sabot.log.postgres.server import ServerFigures
 from sabot.log.presence import ATTACHED, Span
+from sabot.log.store import open_store
 from sabot.metrics.commit_metrics import CommitMetrics
 from sabot.metrics.feed_metrics import FeedMetrics
 from sabot.metrics.floor_metrics import FloorMetrics
@@ -39,14 +45,15 @@ from sabot.silences import PICTURE
 _DOCS = Path(__file__).resolve().parents[3] / "docs"
 _RULES = _DOCS / "monitoring" / "rules.yml"
 _DASHBOARD = _DOCS / "monitoring" / "grafana.json"
-_OF_PROMETHEUS = {"up"}
-_OF_A_TARGET = {"job", "instance"}
+_OF_PROMETHEUS = {"up", "node_filesystem_avail_bytes", "node_filesystem_size_bytes"}
+"""And of its node_exporter."""
+_OF_A_TARGET = {"job", "instance", "mountpoint"}
 """Labels that Prometheus adds."""
 _FUNCTIONS_OF_A_COUNTER = {"rate", "increase"}
 
 
 @pytest.fixture(scope="module")
-def scraped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+def scraped(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> dict[str, set[str]]:
     """The labels of each metric that the commands serve, over HTTP."""
     with ExitStack() as ends:
         store = ends.enter_context(new_log(tmp_path_factory.mktemp("scrape") / "log"))
@@ -64,13 +71,20 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         commits.committed(3, 0.01)
         forward.connected(True)
         forward.batch(10, 0.1)
-        forward.backlog("SHOE-7", 3)
+        progress = ends.enter_context(closing(Progress(store)))
+        progress.reached({"SHOE-7": 3})
+        forward.progress = progress
         for each in (forward, notary):
             each.receipts.receipt("SHOE-7", 3, 1)
             each.alarms.alarm("hole")
         notary.looked(1)
         feeds = FeedMetrics(lambda: [("crm", State())])
+        server = ends.enter_context(new_database(postgres))
+        of_server = ends.enter_context(open_store(server.place("reader")))
+        figures = ServerFigures(1, 1, True, 0.0, 0)
+        ends.enter_context(patch("sabot.log.postgres.server.server_figures", lambda _: figures))
         by_command = {
+            "centre": (LogMetrics(of_server),),
             "log": (LogMetrics(store), commits),
             "serve": (LogMetrics(store), FloorMetrics(floor)),
             "forward": (LogMetrics(store), forward),
@@ -253,13 +267,19 @@ def test_the_dashboard_is_one_that_grafana_takes() -> None:
     assert len({panel["id"] for panel in _panels()}) == len(_panels()) > 12
 
 
-def test_an_alarm_is_an_increase_of_a_counter_that_was_there(scraped: dict[str, set[str]]) -> None:
-    """Prometheus sees no increase to the first value that it gets."""
+def test_each_kind_of_alarm_is_counted_from_the_first_moment_on() -> None:
     kinds = {
         value for name, value in vars(alarms).items() if name.isupper() and isinstance(value, str)
     }
-    text = generate_latest(registry_of(ForwardMetrics())).decode()
-    assert kinds and {*re.findall(r'sabot_alarms_total{kind="(\w+)"} 0\.0', text)} == kinds
+    metrics = ForwardMetrics()
+    text = generate_latest(registry_of(metrics)).decode()
+    assert kinds and {*re.findall(r'sabot_alarms_open{kind="(\w+)"} 0\.0', text)} == kinds
+    metrics.alarms.alarm("hole")
+    assert 'sabot_alarms_open{kind="hole"} 1.0' in generate_latest(registry_of(metrics)).decode()
+    metrics.alarms.open_now({"chain": 2})
+    text = generate_latest(registry_of(metrics)).decode()
+    assert 'sabot_alarms_open{kind="chain"} 2.0' in text
+    assert 'sabot_alarms_open{kind="hole"} 0.0' in text
 
 
 def test_promtool_takes_the_rules() -> None:
@@ -271,3 +291,94 @@ def test_promtool_takes_the_rules() -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{len(_rules())} rules found" in done.stdout
+
+
+@pytest.mark.slow
+def test_alerts_fire_for_what_was_there_before_the_first_scrape(tmp_path: Path) -> None:
+    """Prometheus' own evaluation, over an hour of scrapes that begin with what is wrong."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed (Debian's package prometheus)")
+    from_the_start = {
+        "SabotAlarm": ('sabot_alarms_open{kind="hole"}', "1+0x60"),
+        "SabotForwardStuck": ("sabot_forward_stuck_seconds", "90+60x60"),
+        "SabotAlertsOpen": ('sabot_alerts_open{kind="error"}', "1+0x60"),
+        "SabotArchiveFailing": ("sabot_server_archive_failing_seconds", "600+60x60"),
+        "SabotArchiveBehind": ("sabot_server_archive_waiting_segments", "40+0x60"),
+        "SabotTransactionAge": ("sabot_server_transaction_age", "1100000000+0x60"),
+        "SabotCentreUnreachable": ("sabot_forward_connected", "0+0x60"),
+        "SabotLogUnreadable": ("sabot_log_readable", "0+0x60"),
+    }
+    assert {*from_the_start} <= {rule["alert"] for rule in _rules()}
+    tests = [
+        {
+            "interval": "1m",
+            "input_series": [{"series": _at(series), "values": values}],
+            "promql_expr_test": [],
+            "alert_rule_test": [
+                {"eval_time": "30m", "alertname": alert, "exp_alerts": [_expected(alert, series)]}
+            ],
+        }
+        for alert, (series, values) in from_the_start.items()
+    ]
+    for alert, (series, _) in from_the_start.items():  # and not without it
+        tests.append(
+            {
+                "interval": "1m",
+                "input_series": [{"series": _at(series), "values": f"{_QUIET.get(alert, 0)}+0x60"}],
+                "alert_rule_test": [{"eval_time": "30m", "alertname": alert, "exp_alerts": []}],
+            }
+        )
+    for test in tests:
+        for each in test["alert_rule_test"]:  # type: ignore[attr-defined]
+            for alert_ in each["exp_alerts"]:
+                alert_.pop("exp_annotations", None)
+    shutil.copy(_without_annotations(tmp_path), tmp_path / "rules.yml")
+    (tmp_path / "tests.yml").write_text(
+        yaml.safe_dump({"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": tests})
+    )
+    done = subprocess.run(
+        [promtool, "test", "rules", "tests.yml"], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+_QUIET = {"SabotCentreUnreachable": 1, "SabotLogUnreadable": 1}
+"""What is right, where it is not 0."""
+
+
+def _at(series: str) -> str:
+    """A series as Prometheus has it of a target."""
+    of_target = 'instance="here:8701",job="sabot-forward"'
+    name, brace, labels = series.partition("{")
+    return f"{name}{{{labels[:-1]},{of_target}}}" if brace else f"{name}{{{of_target}}}"
+
+
+def _expected(alert: str, series: str) -> dict[str, Any]:
+    rule = next(rule for rule in _rules() if rule["alert"] == alert)
+    labels = {**rule["labels"], "instance": "here:8701", "job": "sabot-forward"}
+    if "kind" in rule["expr"]:
+        labels["kind"] = re.findall(r'kind="(\w+)"', series)[0]
+    return {"exp_labels": labels}
+
+
+def _without_annotations(folder: Path) -> Path:
+    """The rules without their texts, which promtool would compare too."""
+    document = yaml.safe_load(_RULES.read_text())
+    for group in document["groups"]:
+        for rule in group["rules"]:
+            del rule["annotations"]
+    path = folder / "plain.yml"
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+def test_what_promtool_tests_is_tested_by_the_expression_alone_where_it_is_missing() -> None:
+    """A gauge that is compared with a number fires for whatever it is, at the first scrape; a rate
+    or an increase would not."""
+    for rule in _rules():
+        if rule["alert"] in ("SabotAlarm", "SabotForwardStuck", "SabotAlertsOpen"):
+            parts = _walked(rule["expr"])
+            assert not [part for part in parts if isinstance(part, promql_parser.MatrixSelector)]
+            assert isinstance(parts[0], promql_parser.BinaryExpr)

@@ -1,7 +1,7 @@
 """A site with its log, a centre in PostgreSQL, and what sees both without code of the forwarder."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -34,6 +34,7 @@ class Noted:
         self.receipts: list[tuple[str, int]] = []
         self.waiting: dict[str, int] = {}
         self.links: list[bool] = []
+        self.open: dict[str, int] = {}
 
     def said(self, line: str) -> None:
         self.lines.append(line)
@@ -44,8 +45,11 @@ class Noted:
     def batch(self, unit: str, records: int, took_s: float) -> None:
         self.batches.append((unit, records))
 
-    def backlog(self, unit: str, events: int) -> None:
-        self.waiting[unit] = events
+    def reached(self, numbers: Mapping[str, int], newest: Mapping[str, int]) -> None:
+        self.waiting = {unit: max(0, newest[unit] - numbers.get(unit, 0)) for unit in newest}
+
+    def open_alarms(self, by_kind: Mapping[str, int]) -> None:
+        self.open = dict(by_kind)
 
     def receipt(self, unit: str, number: int, unix_ms: int) -> None:
         self.receipts.append((unit, number))

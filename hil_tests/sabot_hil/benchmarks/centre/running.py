@@ -12,6 +12,7 @@ import psycopg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sabot_hil.benchmarks.centre.chained_floor import Floor
+from sabot_hil.kit.centre.delay import Delay
 from sabot_hil.kit.centre.postgres import OWNER, Server
 from sabot_hil.kit.centre.programs import NOTARY_ROLE, Program, SabotPrograms, later
 from sabot_hil.kit.centre.receipt_file import private_pem, public_pem
@@ -28,9 +29,11 @@ _READY_S = 120.0
 
 
 class Centre:
-    """A server with a new centre in `folder`, for the sites of a floor."""
+    """A server with a new centre in `folder`, for the sites of a floor.
 
-    def __init__(self, folder: Path, floor: Floor) -> None:
+    With `round_trip_s` the answers to the sites come that much later."""
+
+    def __init__(self, folder: Path, floor: Floor, round_trip_s: float = 0.0) -> None:
         self._floor = floor
         self._output = folder / "output"
         self.key, public = folder / "centre.pem", folder / "centre.pub.pem"
@@ -42,9 +45,13 @@ class Centre:
         self.server.start()
         programs = SabotPrograms()
         programs.make(self.server, floor.units)
+        self._delay = Delay(self.server.port, round_trip_s) if round_trip_s else None
+        port = self.server.port if self._delay is None else self._delay.port
         self.forwarders = [
             Program(
-                programs.forward(log, self.server.address(role), public), self._output, waits=True
+                programs.forward(log, self.server.address(role, port=port), public),
+                self._output,
+                waits=True,
             )
             for role, log in floor.logs.items()
         ]
@@ -66,6 +73,8 @@ class Centre:
             if program is not None:
                 program.kill()
         self._connection.close()
+        if self._delay is not None:
+            self._delay.close()
         self.server.stop()
 
     def start_notary(self, *, keys: bool, every_s: int = 10) -> None:

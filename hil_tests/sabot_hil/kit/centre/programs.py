@@ -22,7 +22,10 @@ NOTARY_ROLE = "notary"
 _READY_S = 60.0
 _END_S = 30.0
 _RUN_S = 120.0
-_LATER = "from sabot.cli import run; print(flush=True); input(); run()"
+_LATER = (
+    "import sys; from importlib import import_module; from sabot.cli import run;"
+    " import_module(f'sabot.cli.centre.{sys.argv[1]}'); print(flush=True); input(); run()"
+)
 _LOGGER = "sabot_hil.kit.centre.site_logger"
 _ROOT = Path(__file__).resolve().parents[4]
 

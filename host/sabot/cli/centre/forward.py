@@ -1,8 +1,10 @@
 """`sabot forward`: sends the log of a site to the centre."""
 
+import threading
 import time
 from collections import deque
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -12,24 +14,27 @@ from rich.progress import TextColumn
 from sabot.centre.alarms import Alarm
 from sabot.centre.forwarder import Forwarder
 from sabot.centre.postgres_centre import PostgresCentre
+from sabot.centre.progress import Progress
 from sabot.centre.site_log import SiteLog
 from sabot.cli import options
 from sabot.cli.centre.stopping import ctrl_c_stops
 from sabot.cli.interrupted import left_by
 from sabot.cli.measured import Metrics, measured
 from sabot.cli.view import console, problems, progress
-from sabot.errors import Interrupted
+from sabot.errors import Interrupted, SabotError
 from sabot.keys import signing
 from sabot.log.place import Address, place_of
 from sabot.log.store import open_store
 from sabot.metrics.forward_metrics import ForwardMetrics
 from sabot.metrics.log_metrics import LogMetrics
 from sabot.receipts import kept
+from sabot.silences import FORWARDING
 from sabot.terminal import plain
 from sabot.text import counted, local_time
 
 _RATE_OVER_S = 10.0
 _SAID_EVERY_S = 60.0
+_LOOK_S = 5.0
 
 
 def forward(
@@ -67,7 +72,12 @@ def forward(
         kept.note_forwarding(store, str(centre))
         if metrics is not None:
             figures.receipts.know(store)
-        with measured(metrics, LogMetrics(store), figures), _Shown(centre, figures) as shown:
+        with ExitStack() as ends:
+            progress_ = ends.enter_context(closing(Progress(store)))
+            ends.enter_context(measured(metrics, LogMetrics(store), figures))
+            figures.progress = progress_
+            shown = ends.enter_context(_Shown(centre, figures, progress_))
+            ends.enter_context(_told_if_stuck(progress_))
             forwarder = Forwarder(
                 log, lambda: PostgresCentre(centre), notaries, shown, stopping, once=once
             )
@@ -81,16 +91,45 @@ def forward(
     forwarder.check()
 
 
+@contextmanager
+def _told_if_stuck(of: Progress) -> Iterator[None]:
+    """Within, say so once for each time in which events wait and none goes, whatever the forwarder
+    waits for meanwhile."""
+    ended = threading.Event()
+
+    def look() -> None:
+        said = False
+        while not ended.wait(_LOOK_S):
+            try:
+                events, for_s = of.stuck()
+            except SabotError:
+                continue  # the forwarder says what is wrong with the log
+            if for_s < FORWARDING.after_s:
+                said = False
+            elif not said:
+                said = True
+                problems.print(plain(FORWARDING.say(events=f"{events:,}", seconds=f"{for_s:.0f}")))
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
 class _Shown:
     """What the forwarder does, on a screen all the time, else a line now and then; and for
     Prometheus."""
 
-    def __init__(self, centre: Address, figures: ForwardMetrics) -> None:
+    def __init__(self, centre: Address, figures: ForwardMetrics, progress_: Progress) -> None:
         self._centre = centre
         self._figures = figures
+        self._progress = progress_
         self._bar = progress(TextColumn("{task.description}"))
         self._task = self._bar.add_task("connecting", total=None)
-        self._waiting: dict[str, int] = {}
+        self._left = 0
         self._sent = 0
         self._units: set[str] = set()
         self._receipts: dict[str, int] = {}
@@ -113,7 +152,7 @@ class _Shown:
         receipted = counted(len(self._receipts), "unit")
         return (
             f"{counted(self._sent, 'event')} of {units} sent, "
-            f"{counted(sum(self._waiting.values()), 'event')} left; "
+            f"{counted(self._left, 'event')} left; "
             f"new receipts of {receipted}"
         )
 
@@ -134,10 +173,13 @@ class _Shown:
         self._units.add(unit)
         self._recent.append((time.monotonic(), records))
 
-    def backlog(self, unit: str, events: int) -> None:
-        self._figures.backlog(unit, events)
-        self._waiting[unit] = events
-        waiting = sum(self._waiting.values())
+    def open_alarms(self, by_kind: Mapping[str, int]) -> None:
+        self._figures.alarms.open_now(by_kind)
+
+    def reached(self, numbers: Mapping[str, int], newest: Mapping[str, int]) -> None:
+        self._progress.reached(numbers)
+        waiting = sum(max(0, last - numbers.get(unit, 0)) for unit, last in newest.items())
+        self._left = waiting
         self._bar.update(self._task, description=self._line(waiting))
         now_s = time.monotonic()
         if self._bar.disable and now_s - self._said_s >= _SAID_EVERY_S:

@@ -11,7 +11,7 @@ import typer
 from rich.progress import TextColumn
 
 from sabot.centre.alarms import Alarm
-from sabot.centre.checkers import Checkers
+from sabot.centre.checks.checkers import Checkers
 from sabot.centre.notary import Notary
 from sabot.centre.pace import BackOff
 from sabot.centre.postgres_centre import PostgresCentre
@@ -32,6 +32,7 @@ from sabot.errors import (
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey, fingerprint, public_of
 from sabot.log.place import Address
+from sabot.log.postgres.store import PostgresStore
 from sabot.log.store import open_store
 from sabot.metrics.forward_metrics import NotaryMetrics
 from sabot.metrics.log_metrics import LogMetrics
@@ -87,8 +88,8 @@ def _look_once(
     shown: "_Shown",
     stopped: Callable[[], bool],
 ) -> None:
-    with open_store(db) as store, Checkers(db, keys) as checkers, PostgresCentre(db) as centre:
-        maker = Notary(store, private, keys, checkers, centre.alarm, shown)
+    with PostgresStore(db) as store, Checkers(db, keys) as checkers, PostgresCentre(db) as centre:
+        maker = Notary(store, private, keys, checkers, centre, shown)
         signed = maker.look()
         while maker.is_behind and not stopped():
             signed += maker.look()
@@ -109,15 +110,16 @@ def _go_on(
     with Checkers(db, keys) as checkers, shown, ExitStack() as served:
         while not stopping.is_set():
             try:
-                with open_store(db) as store, PostgresCentre(db) as centre:
+                with PostgresStore(db) as store, PostgresCentre(db) as centre:
                     if not was_connected:
                         _serve(db, metrics, shown, served)
                         was_connected = True
-                    maker = Notary(store, private, keys, checkers, centre.alarm, shown)
+                    maker = Notary(store, private, keys, checkers, centre, shown)
                     while not stopping.is_set():
                         begun_s = time.monotonic()
                         maker.look()
                         shown.looked(time.monotonic() - begun_s)
+                        shown.figures.alarms.open_now(centre.open_alarms() or {})
                         back_off.worked()
                         is_lost = False
                         if not maker.is_behind:

@@ -9,7 +9,8 @@ from sabot.link.flow import Flow
 from sabot.log import boards
 from sabot.log.found import Filter, RawRecord, Row
 from sabot.log.place import Address
-from sabot.log.postgres import catalog, lookup, queries, soundness
+from sabot.log.postgres import lookup, queries
+from sabot.log.postgres.checks import catalog, soundness
 from sabot.log.postgres.follow import PostgresFollower
 from sabot.log.postgres.sessions import PostgresConnection, Sessions
 from sabot.log.presence import Span

@@ -1,13 +1,19 @@
 """How a log in PostgreSQL is, for its keeper: version, size, days, sites, units, alarms."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
+import psycopg
+
+from sabot.errors import DatabaseUnusable
 from sabot.log.place import Address
-from sabot.log.postgres import catalog, migrations
+from sabot.log.postgres import migrations
+from sabot.log.postgres.checks import catalog, gone, rights, said
+from sabot.log.postgres.checks.gone import Gone
+from sabot.log.postgres.server import ServerFigures, server_figures
 from sabot.log.postgres.sessions import PostgresConnection, Sessions
 
 _LOCKS_OF_A_DAY = 4
@@ -26,6 +32,8 @@ class UnitStatus:
     site: str
     receipted: int
     receipt: bytes | None
+    has_newest: bool
+    """Whether its newest event is there, or was pruned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +49,17 @@ class Status:
     may_lock: int
     """How many tables and indexes all sessions together may have locked."""
     alarms: int
+    open_alarms: int
+    """How many of them no one has acknowledged."""
     altered: list[str]
     """What is not as it was made."""
+    escalations: list[str]
+    """What roles may do that no log lets them."""
+    changed_alarms: list[str]
+    """What someone has changed in the table of alarms."""
+    missing: list[Gone]
+    """Events that were taken, and of which the log says that they are gone."""
+    figures: ServerFigures
     waiting: list[tuple[str, str]]
     """Units that a role may forward and of which nothing has come: unit and role."""
     units: list[UnitStatus]
@@ -51,6 +68,16 @@ class Status:
     def short_of_locks(self) -> bool:
         """Whether the server may refuse two programs that read the whole log."""
         return 2 * _LOCKS_OF_A_DAY * self.days > self.may_lock
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """Who has looked at an alarm, when, as which role, and why it is no longer open."""
+
+    unix_ms: int
+    role: str
+    person: str
+    remark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +93,8 @@ class AlarmRow:
     site: str
     record: bytes | None
     mac: bytes | None
+    acknowledgements: Sequence[Acknowledgement] = ()
+    """The oldest first; it is open without any."""
 
 
 def status_of(place: Address) -> Status:
@@ -77,10 +106,12 @@ def status_of(place: Address) -> Status:
             " current_setting('max_locks_per_transaction')::bigint"
             " * current_setting('max_connections')::bigint",
         )
-        days, first, last = _one(
-            connection, "SELECT count(DISTINCT day), min(day), max(day) FROM days"
+        days = gone.days(connection)
+        open_alarms, alarms = _one(
+            connection,
+            "SELECT (SELECT coalesce(sum(amount), 0)::bigint FROM open_alarms()),"
+            " (SELECT count(*) FROM alarms)",
         )
-        (alarms,) = _one(connection, "SELECT count(*) FROM alarms")
         waiting = connection.execute(
             "SELECT unit, role::text FROM sites WHERE unit NOT IN (SELECT unit FROM units)"
             " ORDER BY unit"
@@ -89,15 +120,26 @@ def status_of(place: Address) -> Status:
             server,
             migrations.version_of(connection.session),
             size,
-            first,
-            last,
-            days,
+            days[-1] if days else None,
+            days[0] if days else None,
+            len(days),
             slots,
             alarms,
+            open_alarms,
             catalog.altered(connection),
+            rights.escalations(connection),
+            list(said.of_alarms(connection)),
+            gone.missing(connection),
+            server_figures(connection),
             waiting,
             list(_units(connection)),
         )
+
+
+def roles_of(place: Address) -> tuple[list[rights.Role], list[str]]:
+    """Who may do what with the log at a place, and what of it no log lets anyone."""
+    with _reading(place) as connection:
+        return rights.roles(connection), rights.escalations(connection)
 
 
 def alarms_of(place: Address) -> list[AlarmRow]:
@@ -106,25 +148,65 @@ def alarms_of(place: Address) -> list[AlarmRow]:
         "SELECT id, unix_ms, unit, number, kind, detail, site::text, record, mac FROM alarms"
         " ORDER BY id"
     )
+    said_of: dict[int, list[Acknowledgement]] = {}
+    entries = (
+        "SELECT alarm, unix_ms, role::text, person, remark FROM alarm_chain"
+        " WHERE what = 'acknowledged' ORDER BY place"
+    )
     with _reading(place) as connection:
-        return [AlarmRow(*row) for row in connection.execute(query)]
+        for alarm, *entry in connection.execute(entries):
+            said_of.setdefault(alarm, []).append(Acknowledgement(*entry))
+        return [
+            replace(AlarmRow(*row), acknowledgements=said_of.get(row[0], ()))
+            for row in connection.execute(query)
+        ]
+
+
+def acknowledge(place: Address, ids: Sequence[int], person: str, remark: str) -> None:
+    """Note that a person has looked at alarms, and why they are no longer open. Raises
+    DatabaseUnusable if there is no such alarm, or if there is no text."""
+    with _session(place) as connection:
+        try:
+            connection.execute("SELECT acknowledge_alarms(?, ?, ?)", (list(ids), person, remark))
+        except psycopg.Error as error:
+            if error.sqlstate == "SB404":
+                number = error.diag.message_detail
+                raise DatabaseUnusable(
+                    f"{place}: has no alarm {number}; `sabot database alarms` lists them"
+                ) from None
+            raise
 
 
 def _units(connection: PostgresConnection) -> Iterator[UnitStatus]:
+    """Each unit. Of the records one partition is read for each unit (gone.heads)."""
     query = (
-        "SELECT u.unit, u.newest, r.received_unix_ms, u.records, coalesce(s.role::text, ''),"
-        " coalesce(c.number, 0), c.receipt FROM units AS u"
+        "SELECT u.unit, u.newest, u.records, coalesce(s.role::text, ''), coalesce(c.number, 0),"
+        " c.receipt FROM units AS u"
         " LEFT JOIN LATERAL (SELECT role FROM sites WHERE unit IN (u.unit,"
         " split_part(u.unit, '~', 1)) ORDER BY length(unit) DESC LIMIT 1) AS s ON true"
         " LEFT JOIN LATERAL (SELECT number, receipt FROM receipts WHERE unit = u.id"
         " ORDER BY number DESC LIMIT 1) AS c ON true"
-        " LEFT JOIN LATERAL (SELECT day FROM days WHERE unit = u.id ORDER BY last DESC LIMIT 1)"
-        " AS d ON true"
-        " LEFT JOIN LATERAL (SELECT received_unix_ms FROM records AS r WHERE r.unit = u.id"
-        " AND r.day = d.day AND r.number = u.newest) AS r ON true"
         " ORDER BY u.unit"
     )
-    return (UnitStatus(*row) for row in connection.execute(query))
+    heads = {each.unit: each for each in gone.heads(connection)}
+    for unit, newest, records, site, receipted, receipt in connection.execute(query).fetchall():
+        head = heads.get(unit)
+        received = None if head is None else head.received_unix_ms
+        is_there = head is None or not (head.is_gone or head.differs)
+        yield UnitStatus(unit, newest, received, records, site, receipted, receipt, is_there)
+
+
+@contextmanager
+def _session(place: Address) -> Iterator[PostgresConnection]:
+    """A session in which each statement is a transaction."""
+    sessions = Sessions(place)
+    try:
+        with sessions.session() as session:
+            connection = PostgresConnection(session)
+            catalog.check_version(place, connection)
+            yield connection
+    finally:
+        sessions.close()
 
 
 @contextmanager

@@ -6,6 +6,7 @@ else it may do (docs/decisions/postgres.md).
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from sabot.log.found import LARGEST, Row
 from sabot.log.place import Address
 from sabot.log.postgres import queries, removing, taking
 from sabot.log.postgres.arrays import bigints, texts
+from sabot.log.postgres.checks import catalog
 from sabot.log.postgres.copying import copy_to_file
 from sabot.log.postgres.deriving import derive_again
 from sabot.log.postgres.reader import PostgresReader
@@ -28,6 +30,9 @@ from sabot.log.postgres.taking import Head, OtherBytes
 from sabot.log.presence import Span
 from sabot.log.store import Removal, SeamRow
 
+_LOOKED_AT_S = 60.0
+"""How often a store that appends looks whether the log is still as it was made: its events could
+else go to a function that someone has put in the place of another."""
 _WRITERS = 8  # sessions in which events are appended, however many shoes there are
 
 # If this program vanishes within it, others wait no longer than that.
@@ -46,6 +51,7 @@ class PostgresStore(PostgresReader):
         self._heads: dict[str, int] = {}  # of the units that were appended to
         self._writers = threading.BoundedSemaphore(_WRITERS)
         self._watched = False
+        self._look_again_s = time.monotonic() + _LOOKED_AT_S
 
     # Storing.
 
@@ -77,6 +83,7 @@ class PostgresStore(PostgresReader):
         if not records:
             return
         rows, after = _rows_of(unit, records), self._heads.get(unit)
+        self._look_whether_altered()
         try:
             with self._writers:
                 if len(rows) <= taking.MOST:
@@ -95,6 +102,18 @@ class PostgresStore(PostgresReader):
         except taking.DamagedOnTheWay as error:
             raise NoDatabaseServer(str(error)) from None
         self._heads[unit] = head.number
+
+    def _look_whether_altered(self) -> None:
+        """Raise DatabaseUnusable if the log was altered since it was opened; look now and then."""
+        now_s = time.monotonic()
+        if now_s >= self._look_again_s:
+            self._look_again_s = now_s + _LOOKED_AT_S
+            try:
+                with self.reading() as connection:
+                    catalog.check(self._address, connection)
+            except BaseException:
+                self._look_again_s = now_s
+                raise
 
     def _take_many(self, unit: str, rows: Sequence[Row], after: int | None) -> Head:
         """Take more than can be taken at once, in one transaction."""

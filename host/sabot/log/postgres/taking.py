@@ -11,15 +11,17 @@ from sabot.errors import DatabaseUnusable, HistoryDiffers, NotThisSites, SabotEr
 from sabot.log import boards
 from sabot.log.found import Row
 from sabot.log.place import Address
-from sabot.log.postgres.arrays import bigints, byteas, texts
+from sabot.log.postgres.arrays import Array, bigints, byteas, texts
 from sabot.log.seam import another_seam, goes_on, has_records, no_seam, seam_too_early
+from sabot.silences import NOT_STORED
 
 MOST = 20_000
-"""Records in one batch."""
+"""Records in one batch of `take`."""
 
 _TAKE = b"SELECT * FROM sabot.take($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-_WRONG, _NOT_YOURS, _OTHER_BYTES, _ENDS_BEFORE, _DAMAGED = (
-    "SB400", "SB403", "SB409", "SB412", "SB422",
+_TAKE_UNITS = b"SELECT * FROM sabot.take_units($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+_WRONG, _NOT_YOURS, _OTHER_BYTES, _ENDS_BEFORE, _DAMAGED, _NOT_STORED = (
+    "SB400", "SB403", "SB409", "SB412", "SB422", "SB500",
 )  # fmt: skip
 NO_SEAM, REPLACED = "SB410", "SB411"
 """Of a board without a seam; and of one whose place another has taken."""
@@ -50,6 +52,11 @@ class EndsBefore(SabotError):
         self.newest = newest
 
 
+class NotStored(DatabaseUnusable):
+    """The database does not say that it has what was sent: a function or a table of it was altered.
+    Nothing of it may be acknowledged."""
+
+
 class DamagedOnTheWay(SabotError):
     """The server got other bytes than were sent. Nothing was stored; send it again."""
 
@@ -67,15 +74,7 @@ def take(
     As `PostgresStore.take`. Only a keeper may say when they were received.
     """
     try:
-        arrays = (
-            bigints([row.number for row in rows]),
-            byteas([row.data for row in rows]),
-            byteas([row.mac for row in rows]),
-            texts([row.kind for row in rows]),
-            bigints([row.unix_ms for row in rows]),
-            bigints([row.shoe for row in rows]),
-            bigints([row.round for row in rows]),
-        )
+        arrays = _columns(rows)
         digest = hashlib.sha256(unit.encode())
     except (struct.error, TypeError, AttributeError, UnicodeEncodeError):
         raise DatabaseUnusable(
@@ -90,7 +89,83 @@ def take(
         cursor.execute(_TAKE, (unit, after, *arrays, received_unix_ms, digest.digest()))
     except psycopg.Error as error:
         raise _refused(place, unit, error) from None
-    return Head(*cursor.fetchone() or ())
+    return checked(place, unit, cursor.fetchone(), rows[-1].number, rows[-1].mac)
+
+
+class Batch(NamedTuple):
+    """Records of a unit that go with those of others: `after` as for `take`; `said` is how many
+    events the sender has had up to the last one, None if it does not say."""
+
+    unit: str
+    rows: Sequence[Row]
+    after: int
+    said: int | None = None
+
+
+def take_units(
+    place: Address, session: psycopg.Connection[Any], batches: Sequence[Batch]
+) -> list[Head | None]:
+    """Store records of many units in one transaction and one round trip, of each unit all or none.
+    Each batch goes on after the newest record of its unit, or begins with that one.
+
+    Return the head of each unit; None for one of which nothing was stored, and whose records have
+    to be sent alone, by `take`. Raises DamagedOnTheWay, NotStored.
+    """
+    rows = [row for batch in batches for row in batch.rows]
+    whose = [at for at, batch in enumerate(batches, 1) for _ in batch.rows]
+    arrays = (
+        texts([batch.unit for batch in batches]),
+        bigints([batch.after for batch in batches]),
+        bigints([batch.said for batch in batches]),
+        bigints(whose),
+        *_columns(rows),
+    )
+    cursor = psycopg.RawCursor(session)
+    cursor.format = psycopg.pq.Format.BINARY
+    try:
+        cursor.execute(_TAKE_UNITS, (*arrays, hashlib.sha256(b"".join(arrays)).digest()))
+    except psycopg.Error as error:
+        raise _refused(place, batches[0].unit, error) from None
+    answers = {unit: answer for unit, *answer in cursor.fetchall()}
+    heads: list[Head | None] = []
+    for batch in batches:
+        *head, code = answers.get(batch.unit, (None, None, None, ""))
+        last = batch.rows[-1]
+        if code:
+            heads.append(None)
+        else:
+            heads.append(checked(place, batch.unit, head, last.number, last.mac))
+    return heads
+
+
+def _columns(rows: Sequence[Row]) -> tuple[Array, ...]:
+    """The arrays of records, in the order of the parameters."""
+    return (
+        bigints([row.number for row in rows]),
+        byteas([row.data for row in rows]),
+        byteas([row.mac for row in rows]),
+        texts([row.kind for row in rows]),
+        bigints([row.unix_ms for row in rows]),
+        bigints([row.shoe for row in rows]),
+        bigints([row.round for row in rows]),
+    )
+
+
+def checked(place: Address, unit: str, answer: Any, number: int, mac: bytes) -> Head:
+    """The head of a unit in the answer of a database that was sent records up to `number`, the last
+    with this MAC. Raises NotStored unless it says that it has them: a function that was altered
+    answers too."""
+    head = Head(*answer) if answer is not None and len(answer) == 3 else None
+    if (
+        head is None
+        or (type(head.number), type(head.mac), type(head.records)) != (int, bytes, int)
+        or head.number < number
+        or (head.number == number and head.mac != mac)
+        or head.records < 1
+    ):
+        has = "nothing" if head is None or head.number is None else f"event {head.number}"
+        raise NotStored(NOT_STORED.say(place=place, unit=unit, sent=number, has=has))
+    return head
 
 
 def seam_refused(place: Address, name: str, error: psycopg.Error) -> BaseException:
@@ -120,6 +195,9 @@ def _refused(place: Address, unit: str, error: psycopg.Error) -> BaseException:
         return OtherBytes(
             f"{unit}: event {detail} is in {place} with other bytes; keep both", int(detail)
         )
+    if code == _NOT_STORED:
+        said = error.diag.message_primary or ""
+        return NotStored(NOT_STORED.say(place=place, unit=unit, sent="all", has=said))
     if code == _ENDS_BEFORE:
         return EndsBefore(f"{place}: ends with event {detail} of {unit}", int(detail))
     if code == _DAMAGED:

@@ -6,7 +6,8 @@ from host.tests.support.helpers import FirmwareLog, new_log, stored
 from host.tests.support.postgres import Database, Server, make_template
 from host.tests.support.postgres import new_log as new_database
 from sabot.errors import DatabaseUnusable
-from sabot.log.postgres import catalog, sessions, soundness
+from sabot.log.postgres import sessions
+from sabot.log.postgres.checks import catalog, soundness
 from sabot.log.store import open_store
 
 _HIDE = "CREATE FUNCTION public.hide() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
@@ -40,6 +41,10 @@ _ALTERATIONS = {
     "another owner": ("ALTER TABLE sabot.units OWNER TO stranger",),
     "another owner of a function": ("ALTER FUNCTION sabot.heads() OWNER TO postgres",),
     "a function as its caller": ("ALTER FUNCTION sabot.heads() SECURITY INVOKER",),
+    "a strict function": ("ALTER FUNCTION sabot.take STRICT",),
+    "a function that changes nothing": ("ALTER FUNCTION sabot.take STABLE",),
+    "a leakproof function": ("ALTER FUNCTION sabot.may_write LEAKPROOF",),
+    "another owner of the schema": ("ALTER SCHEMA sabot OWNER TO stranger",),
     "another search path": ("ALTER FUNCTION sabot.heads() SET search_path = public",),
     "another function": (
         "CREATE OR REPLACE FUNCTION sabot.may_write(of_unit text) RETURNS boolean"
@@ -115,8 +120,8 @@ def test_who_else_may_change_records_is_a_fault_and_keeps_no_one_from_reading(
         session.execute("GRANT SELECT ON sabot.records TO PUBLIC")
     with open_store(filled.place("reader")) as store:
         assert store.faults() == [
-            "everyone may change the table records, as no role of a log may",
-            "reader may change the table records, as no role of a log may",
+            "everyone may SELECT table records, as in no log",
+            "reader may UPDATE table records, as in no log",
         ]
 
 

@@ -17,8 +17,9 @@ from sabot.log.store import open_store
 
 _FORBIDDEN = "42501"
 _READABLE = (
-    "about", "alarms", "days", "desk", "games", "holes", "presence", "receipts", "records",
-    "seams", "site_checkpoints", "sites", "tombstones", "units",
+    "about", "alarm_chain", "alarm_seals", "alarms", "days", "desk", "games", "holes", "missing",
+    "presence", "receipts", "records", "seams", "site_checkpoints", "sites", "sums",
+    "tombstones", "units",
 )  # fmt: skip
 _OF_THE_DESK = ("desk_key", "sessions", "users")
 _ALL = (*_READABLE, *_OF_THE_DESK)
@@ -33,18 +34,20 @@ _MAY = {
         ("UPDATE", "desk_key"), ("UPDATE", "users"), ("UPDATE", "sessions"), ("DELETE", "sessions"),
         ("LOCK", "desk_key"), ("LOCK", "sessions"),
     },
-    "notary": {("INSERT", "receipts")},
+    "notary": {("INSERT", "receipts"), ("INSERT", "alarm_seals")},
 }  # fmt: skip
 _WRITING = {
     "take", "heads", "heads_of", "holes_of", "keep_game", "keep_presence", "keep_tombstone",
     "receipts_after", "checkpoint", "alarm", "now_unix_ms", "check_digest", "say_alarm",
     "say_checkpoints", "say_games", "say_presence", "say_tombstone", "keep_seam", "say_seam",
+    "take_units", "open_alarms",
 }  # fmt: skip
+_READING = {"now_unix_ms", "open_alarms", "hash_of", "hash_of_presence", "hash_of_checkpoint"}
 _MAY_CALL = {
-    "reader": {"now_unix_ms"},
-    "logger": {*_WRITING, "remove_seam", "keep_flows"},
-    "notary": {"now_unix_ms", "alarm", "check_digest", "say_alarm"},
-    "clerk": {"now_unix_ms"},
+    "reader": _READING,
+    "logger": {*_WRITING, *_READING, "remove_seam", "keep_flows"},
+    "notary": {*_READING, "alarm", "check_digest", "say_alarm", "say_missing"},
+    "clerk": _READING,
     "site_1": _WRITING,
     "site_2": _WRITING,
     "stranger": set(),

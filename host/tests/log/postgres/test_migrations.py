@@ -14,7 +14,8 @@ import pytest
 from host.tests.support.naive_shoe import naive_event, recorded
 from host.tests.support.postgres import Database, Server, Session
 from sabot.errors import DatabaseUnusable
-from sabot.log.postgres import catalog, migrations, sessions
+from sabot.log.postgres import migrations, sessions
+from sabot.log.postgres.checks import catalog, rights
 from sabot.log.postgres.sessions import PostgresConnection
 from sabot.log.store import open_store
 
@@ -54,6 +55,19 @@ def test_each_version_is_what_its_catalog_says_upward_and_downward(empty: Databa
                 text = "".join(f"{line}\n" for line in sorted(here))
                 (folder / f"{version:04}.catalog").write_text(text, encoding="utf-8")
             assert here == catalog.expected_of(version)
+            if version == migrations.VERSION:
+                _compare_grants(empty)
+
+
+def _compare_grants(database: Database) -> None:
+    place = database.place()
+    with sessions.connected(place, sessions.arguments(place)) as session:
+        here = rights.grants(PostgresConnection(session))
+    if os.environ.get("SABOT_WRITE_CATALOG"):
+        text = "".join(f"{line}\n" for line in sorted(here))
+        path = Path(str(files(migrations.__name__))) / f"{migrations.VERSION:04}.grants"
+        path.write_text(text, encoding="utf-8")
+    assert here == rights.expected_grants()
 
 
 def _everything(session: Session) -> dict[str, list[tuple[object, ...]]]:
@@ -62,10 +76,14 @@ def _everything(session: Session) -> dict[str, list[tuple[object, ...]]]:
         "SELECT relname::text FROM pg_class WHERE relnamespace = 'sabot'::regnamespace"
         " AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname"
     ).fetchall()
-    return {
+    rows = {
         table: session.execute(f"SELECT * FROM sabot.{table} AS t ORDER BY t::text").fetchall()
         for (table,) in tables
     }
+    if "sums" in rows:  # whose part it was is not kept
+        query = "SELECT name, sum(rows), bit_xor(sum) FROM sabot.sums GROUP BY name ORDER BY name"
+        rows["sums"] = session.execute(query).fetchall()
+    return rows
 
 
 def test_down_and_up_again_keeps_all_that_the_log_has(database: Database) -> None:

@@ -7,11 +7,15 @@ from collections.abc import Iterator, Sequence
 import psycopg
 import pytest
 
+from host.tests.support.naive_shoe import naive_event, recorded
 from host.tests.support.postgres import Database
 from sabot.errors import DatabaseUnusable, NotThisSites
 from sabot.log.found import Row
 from sabot.log.postgres import sessions
-from sabot.log.postgres.taking import EndsBefore, Head, OtherBytes, take
+from sabot.log.postgres.store import PostgresStore
+from sabot.log.postgres.taking import EndsBefore, Head, NotStored, OtherBytes, take
+from sabot.log.store import open_store
+from sabot.silences import NOT_STORED
 from sabot_protocol.events import MAC_SIZE
 
 _UNIT = "SHOE-7"
@@ -255,3 +259,45 @@ def test_a_site_writes_its_own_units_only(database: Database) -> None:
         with pytest.raises(NotThisSites):
             _Taker(database, role)(_rows(3, 3), unit=_UNIT if role == "site_2" else "OTHER")
     assert _numbers(database) == [1, 2]
+
+
+_WITHOUT_EFFECT = {
+    "strict": "ALTER FUNCTION sabot.take STRICT",
+    "hidden": "CREATE RULE hide AS ON INSERT TO sabot.records DO INSTEAD NOTHING",
+}
+
+
+@pytest.mark.parametrize("way", list(NOT_STORED.ways))
+def test_what_the_database_does_not_say_that_it_has_is_not_acknowledged(
+    database: Database, way: str
+) -> None:
+    with open_store(database.place("logger"), create=True) as store:
+        with database.connect("postgres") as session:
+            session.execute(_WITHOUT_EFFECT[way])
+        with pytest.raises(NotStored) as caught:
+            store.append("U1", [recorded(naive_event(number)) for number in (1, 2)])
+    assert NOT_STORED.is_told_in(str(caught.value))
+    assert _numbers(database) == []
+
+
+def test_a_function_that_was_altered_since_the_log_was_opened_takes_no_more(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that answers as if it had stored everything."""
+    now_s = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now_s[0])
+    with PostgresStore(database.place("logger"), create=True) as store:
+        with database.connect("postgres") as session:
+            (made,) = session.execute(
+                "SELECT pg_get_functiondef('sabot.take'::regproc)"
+            ).fetchone() or ("",)
+            head, _, _ = made.partition("AS $function$")
+            session.execute(
+                f"{head} AS 'BEGIN newest := numbers[cardinality(numbers)];"
+                " newest_mac := macs[cardinality(macs)]; taken := newest; END'"
+            )
+        store.append("U1", [recorded(naive_event(1))])
+        now_s[0] = 61.0
+        for _ in range(2):
+            with pytest.raises(DatabaseUnusable, match=r"functions were altered \(.* take\("):
+                store.append("U1", [recorded(naive_event(2))])

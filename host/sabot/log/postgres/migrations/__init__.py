@@ -12,7 +12,7 @@ import psycopg
 
 from sabot.log.sqlite.log_file import FORMAT
 
-VERSION = 4
+VERSION = 5
 """The version that this sabot reads and writes."""
 LOWEST = 1
 """There is no way down from it: that would remove all records."""

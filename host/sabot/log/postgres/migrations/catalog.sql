@@ -68,14 +68,22 @@ FROM (
     FROM relations AS r JOIN pg_inherits AS h ON h.inhrelid = r.oid
     UNION ALL
     SELECT format(
-        'function %s(%s): %s of %s, %s%s%s', f.proname, pg_get_function_identity_arguments(f.oid),
+        'function %s(%s): %s of %s, %s, %s%s%s%s, %s%s', f.proname,
+        pg_get_function_identity_arguments(f.oid),
         encode(sha256(convert_to(f.prosrc, 'UTF8')), 'hex'), pg_get_userbyid(f.proowner),
         (SELECT lanname FROM pg_language WHERE oid = f.prolang),
+        CASE f.provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END,
+        CASE WHEN f.proisstrict THEN ', strict' ELSE '' END,
+        CASE WHEN f.proleakproof THEN ', leakproof' ELSE '' END,
         CASE WHEN f.prosecdef THEN ', as its owner' ELSE '' END,
-        ', ' || coalesce(array_to_string(f.proconfig, ' '), '')
+        coalesce(array_to_string(f.proconfig, ' '), ''),
+        CASE WHEN f.prorettype = 0 THEN ', a procedure'
+            ELSE ', returns ' || pg_get_function_result(f.oid) END
     )
     FROM pg_proc AS f WHERE f.pronamespace = 'sabot'::regnamespace
     UNION ALL
     SELECT format('event trigger %s', evtname) FROM pg_event_trigger
+    UNION ALL
+    SELECT format('schema of %s', pg_get_userbyid(nspowner)) FROM pg_namespace WHERE nspname = 'sabot'
 ) AS lines
 GROUP BY line

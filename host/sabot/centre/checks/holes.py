@@ -6,11 +6,13 @@ between. So a hole is an alarm only after some more events.
 
 from collections.abc import Iterator
 
-from sabot.centre.alarms import HOLE, Alarm
-from sabot.centre.checking import without
+from sabot.centre.alarms import HOLE, LONGEST_DETAIL, Alarm
 from sabot.link.events import GapEvent, JournalFaultEvent
 from sabot.link.wire import WireError
+from sabot.log.postgres.checks.gone import without
 from sabot.log.store import Filter, Store
+from sabot.silences import GONE
+from sabot.text import shortened
 
 _LATER = 16
 """A shoe has named what it lost by so many events later."""
@@ -61,8 +63,8 @@ class UnnamedHoles:
 
 def removed(unit: str, missing: tuple[int, int]) -> Alarm:
     """The alarm of events that the centre had taken, and does not have any more."""
-    detail = f"{_span(*missing)} had come, and are not in the centre's tables any more"
-    return Alarm(unit, missing[0], HOLE, detail)
+    detail = GONE.say(unit=unit, first=missing[0], last=missing[1])
+    return Alarm(unit, missing[0], HOLE, shortened(detail, LONGEST_DETAIL))
 
 
 def _span(first: int, last: int) -> str:

@@ -9,6 +9,7 @@ from sabot.audit.checks.chain_checks import ChainChecks
 from sabot.audit.checks.chain_events import ChainMacs
 from sabot.audit.tombstone import Tombstone
 from sabot.centre.alarms import CHAIN, LONGEST_DETAIL, Alarm
+from sabot.log.postgres.checks.gone import without
 from sabot.log.store import Store
 from sabot.text import shortened
 
@@ -122,15 +123,3 @@ def holes_of(store: Store, unit: str) -> list[tuple[int, int]]:
 def stones_of(store: Store, unit: str) -> list[Tombstone]:
     """The tombstones of a unit, in order."""
     return sorted(context.tombstones(store, unit), key=lambda each: each.first)
-
-
-def without(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The parts of a span that are in none of `others`, which are in order."""
-    parts, at, end = [], span[0], span[1]
-    for first, last in others:
-        if last < at or first > end:
-            continue
-        if first > at:
-            parts.append((at, first - 1))
-        at = max(at, last + 1)
-    return [*parts, (at, end)] if at <= end else parts

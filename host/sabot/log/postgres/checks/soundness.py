@@ -6,15 +6,19 @@ commands then show something else than the records, which is all that the audit 
 
 import hashlib
 from collections.abc import Callable, Iterator
+from datetime import date
 
 from sabot.errors import DatabaseUnusable
 from sabot.log import boards
 from sabot.log.place import Address
-from sabot.log.postgres import catalog, queries
+from sabot.log.postgres import queries
+from sabot.log.postgres.checks import catalog, gone, rights, said
+from sabot.log.postgres.checks.gone import Gone
 from sabot.log.postgres.sessions import PostgresConnection
+from sabot.silences import GONE
 from sabot.text import counted, printable
 
-_OF_A_UNIT = ("tombstones", "holes", "receipts", "site_checkpoints", "days")
+_OF_A_UNIT = ("tombstones", "holes", "missing", "receipts", "site_checkpoints", "days")
 
 # What the rows of a unit say of its records, and what the small tables say of them.
 _LIMITS = (
@@ -26,15 +30,6 @@ _LIMITS = (
     " r.first_shoe, r.last_shoe, r.first_unix_ms, r.last_unix_ms) IS DISTINCT FROM (d.first,"
     " d.last, d.first_shoe, d.last_shoe, d.first_unix_ms, d.last_unix_ms)"
 )
-_MAY_WRITE = (
-    "SELECT DISTINCT c.relname::text, r.rolname::text FROM pg_class AS c,"
-    " aclexplode(c.relacl) AS acl JOIN pg_roles AS r ON r.oid = acl.grantee"
-    " WHERE c.relnamespace = 'sabot'::regnamespace AND acl.privilege_type <> 'SELECT'"
-    " AND r.rolname NOT IN ('sabot_keeper', 'sabot_desk', 'sabot_notary')"
-    " UNION SELECT DISTINCT c.relname::text, 'everyone' FROM pg_class AS c,"
-    " aclexplode(c.relacl) AS acl WHERE c.relnamespace = 'sabot'::regnamespace AND acl.grantee = 0"
-    " ORDER BY 1, 2"
-)
 
 
 def faults(
@@ -44,8 +39,8 @@ def faults(
     after `stopped` returns true."""
     for line in catalog.altered(connection):
         yield f"tables or functions are not as they were made: {line}"
-    for table, role in connection.execute(_MAY_WRITE).fetchall():
-        yield f"{printable(role)} may change the table {printable(table)}, as no role of a log may"
+    yield from rights.escalations(connection)
+    yield from said.faults(connection)
     query = "SELECT sha256, document FROM games"
     for sha256, document in connection.execute(query):
         if hashlib.sha256(document).digest() != sha256:
@@ -70,9 +65,13 @@ def _of_days(
         "SELECT c.relname::text FROM pg_inherits AS h JOIN pg_class AS c ON c.oid = h.inhrelid"
         " WHERE h.inhparent = 'sabot.records'::regclass ORDER BY c.relname"
     )
+    partitions = [table for (table,) in connection.execute(query).fetchall()]
+    for each in gone.days(connection):
+        if f"records_{each:%Y_%m_%d}" not in partitions:
+            yield from map(_lacks, gone.of_day(connection, each))
     there: set[int] = set()
     last: dict[int, int] = {}
-    for (table,) in connection.execute(query).fetchall():
+    for table in partitions:
         if stopped():
             raise DatabaseUnusable(f"{place}: the check was ended")
         day = table.removeprefix("records_").replace("_", "-")
@@ -80,6 +79,7 @@ def _of_days(
         if wrong:
             what = counted(wrong, "unit")
             yield f"the limits of the day {printable(day)} of {what} do not fit their records"
+        yield from map(_lacks, gone.of_day(connection, date.fromisoformat(day)))
         found = connection.execute(
             "SELECT unit, max(number) FROM records WHERE day = ? GROUP BY unit", (day,)
         )
@@ -88,7 +88,12 @@ def _of_days(
             last[unit] = max(number, last.get(unit, 0))
     for unit in sorted(there - units):
         yield f"records has rows of a unit {unit}, which the log does not name"
+    yield from map(_lacks, (*gone.uncovered(connection), *gone.missing(connection)))
     yield from _of_heads(connection, last)
+
+
+def _lacks(each: Gone) -> str:
+    return GONE.say(unit=printable(each.unit), first=each.first, last=each.last)
 
 
 def _of_heads(connection: PostgresConnection, last: dict[int, int]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from sabot.audit.chain import MacKeys
 from sabot.audit.verify import macs_of
-from sabot.centre.checking import Found, Span, continues, examine
+from sabot.centre.checks.checking import Found, Span, continues, examine
 from sabot.keys.chain_keys import Keys
 from sabot.log.place import Place
 from sabot.log.store import Store, open_store
