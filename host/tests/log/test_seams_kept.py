@@ -235,8 +235,8 @@ def test_down_and_up_again_keeps_the_seams(database: Database) -> None:
         store.keep_seam(row())
         store.append("U1~2", second(1, 2))
     with database.connect("postgres") as session:
-        assert list(migrations.migrate(session, 3)) == [3]
-        assert list(migrations.migrate(session)) == [4]
+        assert list(migrations.migrate(session, 3))[-1] == 3
+        assert list(migrations.migrate(session))[-1] == migrations.VERSION
     with open_store(database.place()) as store:
         assert store.seam_rows() == [row()] and store.faults() == []
 

@@ -30,6 +30,7 @@ _OF_A_LOG = {
 _OF_A_FILE = {"sabot_database_bytes", "sabot_disk_free_bytes", "sabot_disk_bytes"}
 _OF_RECEIPTS = {
     "sabot_receipts", "sabot_receipt_event", "sabot_receipt_timestamp_seconds", "sabot_alarms",
+    "sabot_alarms_open",
 }  # fmt: skip
 _WANTED = {
     "log": _OF_A_LOG | _OF_A_FILE | {"sabot_commit_seconds", "sabot_records_stored"},
@@ -38,9 +39,11 @@ _WANTED = {
     },
     "forward": _OF_A_LOG | _OF_A_FILE | _OF_RECEIPTS | {
         "sabot_forward_connected", "sabot_forward_backlog_events", "sabot_forward_records",
-        "sabot_forward_batch_seconds",
+        "sabot_forward_batch_seconds", "sabot_forward_stuck_seconds",
     },
-    "notary": _OF_A_LOG | _OF_RECEIPTS | {"sabot_notary_round_seconds"},
+    "notary": _OF_A_LOG | _OF_RECEIPTS | {
+        "sabot_notary_round_seconds", "sabot_database_bytes", "sabot_server_transaction_age",
+    },
     "feed": _OF_A_LOG | _OF_A_FILE | {
         "sabot_feed_delivered", "sabot_feed_failures", "sabot_feed_waiting_units",
         "sabot_feed_refused_units", "sabot_feed_failing_since_timestamp_seconds",

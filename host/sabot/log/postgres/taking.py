@@ -154,17 +154,20 @@ def _columns(rows: Sequence[Row]) -> tuple[Array, ...]:
 def checked(place: Address, unit: str, answer: Any, number: int, mac: bytes) -> Head:
     """The head of a unit in the answer of a database that was sent records up to `number`, the last
     with this MAC. Raises NotStored unless it says that it has them: a function that was altered
-    answers too."""
+    answers too. Raises OtherBytes if it has another record in place of the last."""
     head = Head(*answer) if answer is not None and len(answer) == 3 else None
     if (
         head is None
         or (type(head.number), type(head.mac), type(head.records)) != (int, bytes, int)
         or head.number < number
-        or (head.number == number and head.mac != mac)
         or head.records < 1
     ):
         has = "nothing" if head is None or head.number is None else f"event {head.number}"
         raise NotStored(NOT_STORED.say(place=place, unit=unit, sent=number, has=has))
+    if head.number == number and head.mac != mac:
+        raise OtherBytes(
+            f"{unit}: event {number} is in {place} with other bytes; keep both", number
+        )
     return head
 
 
