@@ -1,5 +1,6 @@
 """Every scene: importing the modules enters theirs."""
 
+from sabot_hil.sweeps.stopping import of_centre as of_centre
 from sabot_hil.sweeps.stopping import of_line as of_line
 from sabot_hil.sweeps.stopping import of_programs as of_programs
 from sabot_hil.sweeps.stopping import of_screens as of_screens
