@@ -16,6 +16,7 @@ from host.tests.support.commands import (
 )
 from host.tests.support.pages import DOCS
 from sabot.cli.commands import imported
+from sabot.cli.key_files import FILE_ENVIRONMENT
 from sabot.log.store import open_store
 
 _UNITS = sorted([*(DOCS / "systemd").glob("*.service"), *(DOCS / "systemd").glob("*.timer")])
@@ -48,6 +49,43 @@ def test_a_service_begins_once_the_clock_is_synchronised(unit: Path) -> None:
     lines = [line.partition("=") for line in unit.read_text().splitlines()]
     for name in ("After", "Wants"):
         assert [value for key, _, value in lines if key == name and "time-sync.target" in value]
+
+
+@pytest.mark.parametrize("unit", _SERVICES, ids=lambda unit: unit.name)
+def test_the_pages_give_every_setting_that_a_service_needs(unit: Path) -> None:
+    """And no other: a setting of another name is read by nothing."""
+    text = unit.read_text()
+    needed = set(re.findall(r"\$\{?([A-Z]+)\b", text.replace("CREDENTIALS_DIRECTORY", "")))
+    name = unit.stem.removeprefix("sabot-")
+    pages = "".join(page.read_text() for page in DOCS.glob("running-*.md"))
+    given = set[str]()
+    for block in re.findall(
+        rf"^# /etc/sabot/{name}\.env.*\n((?:[A-Z]+=.*\n)+)", pages, re.MULTILINE
+    ):
+        given |= {line.partition("=")[0] for line in block.splitlines()}
+    if name == "feed":  # in a sentence
+        given |= set(re.findall(r"`/etc/sabot/feed.env` with `(DB)` and `(METRICS)=", pages)[0])
+    assert given == needed
+
+
+@pytest.mark.parametrize("page", ["running-house.md", "running-group.md"])
+def test_the_access_rules_name_the_database_and_the_roles_of_the_page(page: str) -> None:
+    text = (DOCS / page).read_text()
+    rules = re.findall(r"^(?:local|hostssl) +(\w+) +(\w+) ", text, re.MULTILINE)
+    database = page.removeprefix("running-").removesuffix(".md").replace("group", "centre")
+    granted = set(
+        re.findall(rf"database (?:grant|site) postgresql://sabot@/{database} (\w+)", text)
+    )
+    roles = {role for _, role in rules}
+    assert {name for name, _ in rules} == {database} and granted <= roles
+    assert roles <= set(re.findall(r"createuser (?:--createrole )?(\w+)", text))
+
+
+def test_the_notary_gets_its_passphrase() -> None:
+    text = (DOCS / "systemd" / "sabot-notary.service").read_text()
+    assert "LoadCredential=notary.passphrase:/etc/sabot/notary.passphrase\n" in text
+    assert f"Environment={FILE_ENVIRONMENT}=%d/notary.passphrase\n" in text
+    assert "`/etc/sabot/notary.passphrase`" in (DOCS / "running-group.md").read_text()
 
 
 @_needs_systemd
