@@ -29,15 +29,18 @@ _OF_A_LOG = {
 _OF_A_FILE = {"sabot_database_bytes", "sabot_disk_free_bytes", "sabot_disk_bytes"}
 _OF_RECEIPTS = {
     "sabot_receipts", "sabot_receipt_event", "sabot_receipt_timestamp_seconds", "sabot_alarms",
+    "sabot_alarms_open",
 }  # fmt: skip
 _WANTED = {
     "log": _OF_A_LOG | _OF_A_FILE | {"sabot_commit_seconds", "sabot_records_stored"},
     "serve": _OF_A_LOG | _OF_A_FILE | {"sabot_tables", "sabot_alerts_open"},
     "forward": _OF_A_LOG | _OF_A_FILE | _OF_RECEIPTS | {
         "sabot_forward_connected", "sabot_forward_backlog_events", "sabot_forward_records",
-        "sabot_forward_batch_seconds",
+        "sabot_forward_batch_seconds", "sabot_forward_stuck_seconds",
     },
-    "notary": _OF_A_LOG | _OF_RECEIPTS | {"sabot_notary_round_seconds"},
+    "notary": _OF_A_LOG | _OF_RECEIPTS | {
+        "sabot_notary_round_seconds", "sabot_database_bytes", "sabot_server_transaction_age",
+    },
     "feed": _OF_A_LOG | _OF_A_FILE | {
         "sabot_feed_delivered", "sabot_feed_failures", "sabot_feed_waiting_units",
         "sabot_feed_refused_units", "sabot_feed_failing_since_timestamp_seconds",
@@ -96,6 +99,8 @@ def test_each_command_serves_its_metrics(folder: Path, centre: Centre) -> None:
             assert _scraped(ports["notary"])["sabot_unit_newest_event"] == newest
             assert figures["sabot_receipt_event"] == newest
             assert not any(figures["sabot_alarms"].values())
+            assert not any(figures["sabot_alarms_open"].values())
+            assert figures["sabot_forward_stuck_seconds"] == {"": 0}
         finally:
             for each in running.values():
                 each.process.send_signal(signal.SIGINT)
