@@ -198,6 +198,10 @@ def story(honest: tuple[Path, Server], tmp_path: Path) -> Iterator[Story]:
         shutil.copy(folder / name, tmp_path / name)
     made = f"CREATE DATABASE {DATABASE} TEMPLATE {_TEMPLATE} STRATEGY WAL_LOG"
     server.sql(made, database="postgres")
+    server.sql(f"REVOKE ALL ON DATABASE {DATABASE} FROM PUBLIC", database="postgres")
+    groups = "sabot_keeper, sabot_reader, sabot_site"
+    server.sql(f"GRANT CONNECT ON DATABASE {DATABASE} TO {groups}", database="postgres")
+    server.sql(f"GRANT CREATE ON DATABASE {DATABASE} TO sabot_keeper", database="postgres")
     yield Story(tmp_path, server, Ed25519PrivateKey.from_private_bytes(b"notary.." * 4))
     server.sql(f"DROP DATABASE {DATABASE} WITH (FORCE)", database="postgres")
 

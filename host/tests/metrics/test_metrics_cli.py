@@ -102,6 +102,8 @@ def test_each_command_serves_its_metrics(folder: Path, centre: Centre) -> None:
             assert _scraped(ports["notary"])["sabot_unit_newest_event"] == newest
             assert figures["sabot_receipt_event"] == newest
             assert not any(figures["sabot_alarms"].values())
+            assert not any(figures["sabot_alarms_open"].values())
+            assert figures["sabot_forward_stuck_seconds"] == {"": 0}
         finally:
             for each in running.values():
                 each.process.send_signal(signal.SIGINT)
