@@ -10,7 +10,7 @@ _LONGEST_S = 10.0
 MOST = 100_000
 """Records that are sent at once at most, of all units together."""
 _FIRST = 1000
-_GROWTH = 8
+_GROWTH = 64
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0

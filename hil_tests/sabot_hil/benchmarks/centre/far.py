@@ -49,28 +49,28 @@ def measure(
 ) -> list[Far]:
     """Measure over each link in turn."""
     found: list[Far] = []
-    for round_trip_ms in round_trips_ms:
-        with (
-            tempfile.TemporaryDirectory() as own,
-            server_folder() as folder,
-        ):
-            floor = Floor(Path(own), sites=sites, shoes=units)
-            records = floor.log_more(events)
-            with Centre(folder, floor, round_trip_ms / 1000) as centre:
+    with tempfile.TemporaryDirectory() as own:
+        floor = Floor(Path(own), sites=sites, shoes=units)
+        records = floor.log_more(events)
+        for round_trip_ms in round_trips_ms:
+            with server_folder() as folder, Centre(folder, floor, round_trip_ms / 1000) as centre:
                 centre.start_forwarders()
-                seen = centre.wait_for(records)
-                late_s = _presence_late_s(centre, floor) if presence else 0.0
-            per_s = rate(seen)
-            near = found[0].per_s if found else per_s
-            found.append(Far(round_trip_ms, sites, units, records, per_s, per_s / near, late_s))
-            print_figures(found[-1])
+                per_s = rate(centre.wait_for(records))
+                late_s = 0.0
+                if presence:
+                    late_s, more = _presence_late_s(centre, floor)
+                near = found[0].per_s if found else per_s
+                found.append(Far(round_trip_ms, sites, units, records, per_s, per_s / near, late_s))
+                print_figures(found[-1])
+                records += more if presence else 0
     return found
 
 
-def _presence_late_s(centre: Centre, floor: Floor) -> float:
-    """Note presence at one site, log a record of each unit each second, and wait for it."""
+def _presence_late_s(centre: Centre, floor: Floor) -> tuple[float, int]:
+    """Note presence at one site, log a record of each unit each second, and wait for it. Return
+    after how long it came, and how many records were logged meanwhile."""
     role, shoes = next(iter(floor.shoes.items()))
-    begun_s = time.monotonic()
+    begun_s, more = time.monotonic(), 0
     with (
         open_store(floor.logs[role], create=True) as store,
         psycopg.connect(centre.server.address(OWNER), autocommit=True) as session,
@@ -79,16 +79,18 @@ def _presence_late_s(centre: Centre, floor: Floor) -> float:
         store.keep_presence([Span(shoes[0].name, now_ms, now_ms + 1, ATTACHED)])
 
         def log_and_look() -> bool:
+            nonlocal more
             for shoe in shoes:
                 store.append(shoe.name, shoe.take(1))
+            more += len(shoes)
             row = session.execute(
                 "SELECT count(*) FROM sabot.presence WHERE begin_unix_ms = %s", (now_ms,)
             ).fetchone()
             return row is not None and row[0] > 0
 
         if not wait_until(log_and_look, _PRESENCE_S, lambda: time.sleep(1.0)):
-            return float("inf")
-    return time.monotonic() - begun_s
+            return float("inf"), more
+    return time.monotonic() - begun_s, more
 
 
 def main(sites: int = 1, units: int = 1000, events: int = 300, presence: bool = False) -> None:
