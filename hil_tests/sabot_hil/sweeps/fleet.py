@@ -131,6 +131,8 @@ def update_fleet(versions: Mapping[str, Version], folder: Path, shoes: int, seed
         for table in tables:
             table.allow(_ROUNDS_LOGGED)
         _wait_for_dealers(tables, _ROUNDS_LOGGED)
+        attached = [f"{unit} attached" for unit in units]
+        assert wait_until(lambda: all(each in output.read_text() for each in attached), _PATIENCE_S)
         for table in tables:
             table.allow(_ROUNDS_MEANWHILE)
         begun_s = time.monotonic()

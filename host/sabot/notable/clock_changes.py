@@ -13,6 +13,7 @@ from sabot.link.wire import WireError
 from sabot.log.presence import ATTACHED, Span
 from sabot.log.store import Filter, Row, Store
 from sabot.table_time import duration_text
+from sabot.text import counted
 
 TOLERANCE_MS = 5000
 """A clock may be set by this much without a word. A crystal of 50 ppm is off by 4.3 s after a day.
@@ -50,7 +51,7 @@ class ClockChange:
 def amount_text(ms: int) -> str:
     """An amount of time for people, without its sign: hours up to two days, then days."""
     days, hours = divmod(round(abs(ms) / 3_600_000), 24)
-    return f"{days} days {hours} h" if days >= 2 else duration_text(abs(ms))
+    return f"{counted(days, 'day')} {hours} h" if days >= 2 else duration_text(abs(ms))
 
 
 def change_after(store: Store, unit: str, number: int) -> ClockChange | None:
