@@ -89,6 +89,18 @@ def test_every_alteration_shows(filled: Database) -> None:
         assert catalog.altered(connection) == []
 
 
+def test_a_function_that_was_altered_is_named_with_what_differs(filled: Database) -> None:
+    place = filled.place("postgres")
+    with sessions.connected(place, sessions.arguments(place)) as session:
+        with session.transaction(force_rollback=True):
+            session.execute("ALTER FUNCTION sabot.take STRICT")
+            session.execute("ALTER FUNCTION sabot.heads SECURITY INVOKER")
+            assert catalog.altered(sessions.PostgresConnection(session)) == [
+                "function heads(...) is no longer as its owner",
+                "function take(...) is now strict",
+            ]
+
+
 def test_what_is_made_and_removed_day_by_day_is_no_alteration(filled: Database) -> None:
     with filled.connect() as session:
         session.execute("SET ROLE sabot_keeper")

@@ -62,9 +62,30 @@ def altered(connection: PostgresConnection) -> list[str]:
     expected = expected_of(migrations.VERSION)
     if not any(_PARTITION in each for each in here):  # a log in which nothing is yet
         expected = frozenset(each for each in expected if _PARTITION not in each)
-    return [f"lacks {each}" for each in sorted(expected - here)] + [
-        f"has {printable(each)}" for each in sorted(here - expected)
+    lacks, has = {_key(line): line for line in expected - here}, here - expected
+    changed = {_key(line): line for line in has if _key(line) in lacks}
+    return (
+        [_change(lacks[key], line) for key, line in sorted(changed.items())]
+        + [f"lacks {line}" for key, line in sorted(lacks.items()) if key not in changed]
+        + [f"has {printable(line)}" for line in sorted(has - {*changed.values()})]
+    )
+
+
+def _key(line: str) -> str:
+    """What a line is about: all of it, unless it is about a function, which has one line."""
+    return line.partition(":")[0] if line.startswith("function ") else line
+
+
+def _change(before: str, after: str) -> str:
+    """How a function is another one than it was made, in what differs only."""
+    parts = [each.partition(": ")[2].split(", ") for each in (before, after)]
+    lacks, has = [
+        [part for part in one if part not in other] for one, other in (parts, parts[::-1])
     ]
+    name = before.partition("(")[0]
+    said = [f"is now {', '.join(has)}"] if has else []
+    said += [f"is no longer {', '.join(lacks)}"] if lacks else []
+    return printable(f"{name}(...) {'; '.join(said)}")
 
 
 def expected_of(version: int) -> frozenset[str]:
