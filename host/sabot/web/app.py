@@ -45,9 +45,9 @@ _MOST_BYTES = 64 * 1024
 """Of the body of a request: a form has a remark or a password."""
 
 _LEAST_BYTES = 1000
-_LEVEL = 5
+_LEVEL = 6
 """Compressed are all answers but streams and what is packed already; why that gives nothing away is
-in docs/decisions/screens.md. A higher level takes twice as long for a twentieth less."""
+in docs/decisions/live-pages.md. Level 9 takes nearly twice as long for 8 % less."""
 
 _TITLES = {
     401: "Sign in first",
