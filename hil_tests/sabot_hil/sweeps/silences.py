@@ -2,10 +2,10 @@
 
     python -m sabot_hil.sweeps.silences [--only TEXT] [--patience S] [--control]
 
-The parts run in real processes. For each place in which a row says that people are told, prints
+The parts run in real processes. For each place that a row names, prints
 whether the words were there in time, too late, or never; exit code 1 unless all are in time. What
 this machine lacks, such as a browser, is named, and counts as not tried. With --control nothing is
-stopped, and nobody may be told anything.
+stopped, and no words may come.
 """
 
 import tempfile

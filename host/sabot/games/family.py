@@ -168,8 +168,8 @@ class Family:
     file_instead: str
     """What to do with such a file where one of another family was asked for."""
     players: Callable[[int | None], Players] | None
-    """The players at a simulated table, whose decisions follow from a seed; None where nobody
-    decides anything while cards are dealt."""
+    """The players at a simulated table, whose decisions follow from a seed; None where no
+    one decides anything while cards are dealt."""
     cards_after_cut: Callable[[Any, int], int | None]
     """How many cards the dealer of a simulated shoe leaves after the cut card, for the game of a
     document and the number that is usual; None for no cut card."""

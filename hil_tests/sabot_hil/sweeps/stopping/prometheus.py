@@ -21,7 +21,7 @@ _TIMEOUT_S = 10.0
 
 
 def free_port() -> int:
-    """Return a port of this machine on which nobody listens."""
+    """Return a port of this machine on which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
