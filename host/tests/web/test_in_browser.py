@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Request
 
-from host.tests.support.browser import Browser, NoBrowser, browser
+from host.tests.support.browser import Browser
 from host.tests.support.helpers import event_bytes
 from host.tests.support.screens import BACCARAT, FACE_DOWN, PASSWORD, Screens, screens_of
 from sabot.desk.roles import ROLES, may
@@ -91,15 +91,6 @@ _CONTRASTS = """([normal, large]) => {
   }
   return faint;
 }"""
-
-
-@pytest.fixture(scope="module")
-def shown_in() -> Iterator[Browser]:
-    try:
-        with browser() as opened:
-            yield opened
-    except NoBrowser as why:
-        pytest.skip(str(why))
 
 
 @pytest.fixture(scope="module")

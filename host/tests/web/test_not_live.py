@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from host.tests.support.browser import Browser, NoBrowser, browser
+from host.tests.support.browser import Browser
 from host.tests.support.intermediary import Intermediary
 from host.tests.support.screens import BACCARAT, PASSWORD, Screens, screens_of
 from host.tests.web.test_in_browser import _deal, _event, _is_newer, _start
@@ -42,15 +42,6 @@ def quick_beats() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(feed, "_BEAT_S", 0.5)
         yield
-
-
-@pytest.fixture(scope="module")
-def shown_in() -> Iterator[Browser]:
-    try:
-        with browser() as opened:
-            yield opened
-    except NoBrowser as why:
-        pytest.skip(str(why))
 
 
 @pytest.fixture(scope="module")
