@@ -279,12 +279,14 @@ class Logger:
         watch = self._presence.watch(board.name, board.last, self._now_s)
         watch.begun()
         watch.heard(client.welcome.last_held)
+        # Stored before the first event is: if this log is killed then, screens miss it.
+        self._presence.attached(port, board.name)
+        self._presence.store()
         client.begin(expected)
         on_begun()
         if lacking := client.welcome.what_host_lacks():
             self._warn(lacking)
         self._readers.attached(port, url, client.welcome)
-        self._presence.attached(port, board.name)
         passed_on = PassedOn(self._readers, port, client, self._now_s)
         line = _Line(client, watch, comes=client.welcome.last_held < expected)
         if line.comes:  # it has nothing to send

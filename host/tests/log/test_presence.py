@@ -222,3 +222,16 @@ def test_a_running_log_notes_its_session_while_it_lasts_and_at_its_end(
     with open_store(path) as store:
         (span,) = store.presence("U1")
     assert begun <= span.begin_unix_ms <= before_end <= span.end_unix_ms
+
+
+@pytest.mark.slow
+def test_a_log_that_is_killed_after_its_first_event_had_noted_its_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Screens miss a log only if it has noted that it had the shoe."""
+    monkeypatch.setattr(logger, "EVERY_S", 3600)
+    shoe, path = NaiveShoe(1), tmp_path / "log"
+    shoe.record(5)
+    with answering_shoe(shoe) as port, logging(path, port.path) as log:
+        log.wait_for(1)
+        assert [each.state for each in log.store.presence("U1")] == ["attached"]
