@@ -207,21 +207,21 @@ def _keep_marks(pieces: int, memory: "array[int]") -> int:
     for piece in range(memory[first]):
         if _is_gap(memory, 0, piece, gap):
             count = SYMBOLS + 1
-    odd = _odd_joins(memory)
-    first = 0
-    for mark in range(SYMBOLS - 1):
-        last = memory[_LAST_PIECE + mark]
-        memory[_BEGIN + mark] = memory[_BEGIN + first]
-        memory[_END + mark] = memory[_END + last]
-        first = last + 1
-    mark = SYMBOLS - 1
-    gap = min(memory[_BEGIN + first] - memory[_END + mark - 1], 2 * _gap_after(memory, mark - 2))
+    last_mark = _LAST_PIECE + SYMBOLS - 1
+    first = memory[last_mark - 1] + 1
+    gap = min(_gap_after(memory, first - 1), 2 * _gap_after(memory, memory[last_mark - 2]))
     last = first
     while last + 1 < pieces and not _is_gap(memory, first, last, gap):
         last += 1
+    memory[last_mark] = last
     memory[_AFTER] = memory[_BEGIN + last + 1] if last + 1 < pieces else memory[_END + last]
-    memory[_BEGIN + mark] = memory[_BEGIN + first]
-    memory[_END + mark] = memory[_END + last]
+    odd = _odd_joins(memory)
+    first = 0
+    for mark in range(SYMBOLS):
+        until = memory[_LAST_PIECE + mark]
+        memory[_BEGIN + mark] = memory[_BEGIN + first]
+        memory[_END + mark] = memory[_END + until]
+        first = until + 1
     count += pieces - 1 - last
     if odd > 1 or (odd and count > SYMBOLS + 1):
         count += _OTHER_MARKS
@@ -238,13 +238,14 @@ def _odd_joins(memory: "array[int]") -> int:
         last = memory[_LAST_PIECE + mark]
         if last - first > 1:
             found += 1
+        after = _gap_after(memory, last) if mark < SYMBOLS - 1 else _gap_to_end(memory, last)
         for piece in range(first, last):
             hole = 100 * _gap_after(memory, piece)
             if hole > _LONG_HOLE_PERCENT * _longer(memory, first, piece):
                 found += 1
-                if (mark and hole > _LIKE_GAP_PERCENT * _gap_after(memory, first - 1)) or (
-                    mark < SYMBOLS - 1 and hole > _LIKE_GAP_PERCENT * _gap_after(memory, last)
-                ):
+                if mark and hole > _LIKE_GAP_PERCENT * _gap_after(memory, first - 1):
+                    like_gap = True
+                if hole > _LIKE_GAP_PERCENT * after:
                     like_gap = True
         first = last + 1
     return found if like_gap else min(found, 1)
@@ -261,6 +262,12 @@ def _longer(memory: "array[int]", first: int, piece: int) -> int:
     """Return the longer of the pieces from `first` to `piece`, taken as one, and the next piece."""
     width = memory[_END + piece] - memory[_BEGIN + first]
     return max(width, memory[_END + piece + 1] - memory[_BEGIN + piece + 1])
+
+
+def _gap_to_end(memory: "array[int]", piece: int) -> int:
+    """Return how long a gap lasts at the speed after the last mark: 2.5 mm are left to the card's
+    end at E, and a gap has 1.5 mm."""
+    return 3 * (memory[_E_END] - memory[_END + piece]) // 5
 
 
 def _gap_after(memory: "array[int]", piece: int) -> int:

@@ -26,6 +26,14 @@ def test_the_reader_meets_its_targets_at_every_kind_of_pull(
     assert right >= count - allowed, tally.outcomes
 
 
+@pytest.mark.parametrize(("seed", "count"), [(3479411531, 60), (90004, 400)])
+def test_a_stop_does_not_make_the_marks_of_two_cards_those_of_one(seed: int, count: int) -> None:
+    """The 56th of the first passes and the 345th of the others were read as 4H and QC: a hand
+    stopped before the 13th mark, and the marks of the second card were taken for pieces."""
+    _, tally = accuracy.run_batch((("double_feed", "halting"), count, seed))
+    assert not tally.wrong_cards, tally.outcomes
+
+
 def test_a_missed_target_is_reported_and_a_wrong_card_is_one() -> None:
     tally = accuracy.PassTally()
     tally.outcomes.update({"right": 98, "bad_code": 2})
