@@ -7,7 +7,6 @@ samples.
 """
 
 import asyncio
-import os
 
 from sabot_firmware import VERSION, buffers
 from sabot_firmware.acting import Acting
@@ -17,6 +16,7 @@ from sabot_firmware.cards.reader import Reader
 from sabot_firmware.heap import Heap
 from sabot_firmware.journal.journal import Journal
 from sabot_firmware.journal.outbox import Outbox
+from sabot_firmware.journal.randomness import Randomness
 from sabot_firmware.journal.recorder import Recorder
 from sabot_firmware.journal.recovery import Recovery
 from sabot_firmware.link import commands
@@ -24,6 +24,7 @@ from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
 from sabot_firmware.native import const
 from sabot_firmware.panel import Presenting
+from sabot_firmware.pool import SECRET
 from sabot_firmware.priority import WRITING_MS, CardPriority
 from sabot_firmware.release.running import RunningRelease
 from sabot_firmware.sensing import LATE_BYTES, Sensing
@@ -33,7 +34,6 @@ from sabot_firmware.table.dealing import Dealing
 from sabot_firmware.ticking import TICK_MS, Ticking
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, events, frame, games, messages
-from sabot_protocol.chain import KEY_SIZE
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
@@ -49,6 +49,7 @@ _NEWS = "provisioned"
 _PENDING = "pending"
 _CHAIN = "chain"  # its name
 _SEAL_SECRET = "seal_secret"
+_UPDATE_POOL = "update_pool"
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
 
 
@@ -82,6 +83,11 @@ class Shoe:
         self.journal = Journal(board.flash, buffers.journal)
         self.journal.mount()
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
+        key = self._command_key()
+        # The buffer of passes serves as a work buffer: it holds no pass yet.
+        self.randomness = Randomness(board, self.journal, key, buffers.recent)
+        self._secret_is_weak = not self.randomness.has_host_bytes
+        """Whether the sealing secret may be one that was made without random bytes of a host."""
         self.seals: "Seals | None" = None
         """Seals the cards that lie face down; None if there were none."""
         resumed = Recovery(self.journal, self.dealing, self.open_seals)
@@ -96,7 +102,7 @@ class Shoe:
         self.passes = Passes(buffers.recent, buffers.faults)
         self.health = Health()
         self.heap = Heap()
-        self.guard = CommandGuard(self._command_key())
+        self.guard = CommandGuard(key, self.randomness.take)
         self.link = Link(self.outbox, self, self.guard)
         self.game_parts: "list | None" = None
         """A game document that a host is sending, and how many of its bytes have arrived."""
@@ -104,7 +110,6 @@ class Shoe:
         if not self.build:
             from sabot_firmware.release import build  # rarely needed: saves heap and 13 ms
 
-            # The buffer of passes serves as a work buffer: it holds no pass yet.
             self.build = build.build_of_packages(buffers.recent)
         self._to_send = asyncio.Event()
         self.presenting = Presenting(
@@ -112,7 +117,7 @@ class Shoe:
         )
         self.acting = Acting(
             board, self.running, self.journal, self.recorder, self.dealing, self.reader,
-            self.presenting, self.passes, self._to_send.set,
+            self.presenting, self.passes, self._to_send.set, self.randomness.mark_time,
         )  # fmt: skip
         self.sensing = Sensing(
             board, self.store, self.acting, self.presenting, self.reader, self.passes,
@@ -186,23 +191,58 @@ class Shoe:
         """Return what seals cards, under the unit's secret. A unit without a secret makes one."""
         if self.seals is None:
             secret: bytes = self.store.load(_SEAL_SECRET)  # type: ignore[assignment]
-            self.seals = self._new_seals() if secret is None else _seals_of(secret)
+            if secret is None:
+                secret = self._new_secret()
+            else:
+                # The next secret depends on it too: the journal's chip does not have it.
+                self.randomness.pool.stir(SECRET, secret)
+            self.seals = _seals_of(secret)
         return self.seals
 
-    def _new_seals(self) -> "Seals":
-        secret = os.urandom(KEY_SIZE)
+    def _new_secret(self) -> bytes:
+        secret = self.randomness.take(b"sealing secret")
         self.store.save(_SEAL_SECRET, secret)
-        return _seals_of(secret)
+        return secret
+
+    def prepare_for(self, game: "games.FamilyGame") -> None:
+        """Make the secret for a game that is loaded, if cards lie face down in it: the one that is
+        stored may be of a time before the unit had random bytes of a host. No card is sealed now,
+        and nothing in the journal that is still needed."""
+        if game.face_down and self.randomness.has_host_bytes:
+            self._new_secret()
+            self.seals = None
+            self._secret_is_weak = self._renewal_due = False
+
+    def hold_rounds(self) -> None:
+        """Stop play before the next round with sealed cards, as long as the secret is weak."""
+        self.acting.held = self._secret_is_weak and self.dealing.game.face_down
+        self.acting.hold_if_due()
+
+    def leave_for_update(self) -> None:
+        """Leave the updater random bytes of its own, and nothing in the journal that only this
+        version knows: an older one may follow."""
+        self.store.save(_UPDATE_POOL, self.randomness.take(b"updater"))
+        if self.acting.held:
+            self.acting.stopped, self.acting.held = True, False
+            self.acting.release()
+            self.acting.keep_state()
 
     def renew_secret(self) -> None:
         """Make a new secret, once after a start, when no card is sealed or can come: it takes 60 ms
         of erasing flash. The old one is worth nothing then: also not to a person who has read or
-        written it at MicroPython's prompt."""
-        if self._renewal_due and self.at_rest() and not self.dealing.sealed:
-            self._renewal_due = False
+        written it at MicroPython's prompt. Without random bytes of a host the old one stays."""
+        random = self.randomness
+        if self._renewal_due and random.has_host_bytes:
+            if not self.at_rest() or self.dealing.sealed:
+                return
+            self._renewal_due = self._secret_is_weak = False
             self.acting.keep_state()  # what the old one has sealed in the journal is not needed
             self.journal.drain()
-            self.recorder.seals = self.seals = self._new_seals()
+            self.recorder.seals = self.seals = _seals_of(self._new_secret())
+        self.hold_rounds()
+        self.acting.release()
+        if not self.acting.held:
+            random.keep(self.board.ticks_ms())
 
     def _command_key(self) -> bytes:
         key: bytes = self.store.load(_COMMAND_KEY)  # type: ignore[assignment]
@@ -241,6 +281,7 @@ class Shoe:
         news: list = self.store.load(_NEWS)  # type: ignore[assignment]
         if news:
             self.acting.record(events.PROVISIONED, tuple(news))
+        self.hold_rounds()
         self.acting.keep_state()
         self.journal.drain()
         if undone:

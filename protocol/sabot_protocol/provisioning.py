@@ -3,7 +3,7 @@ and board both check it with this module.
 """
 
 from sabot_protocol import cbor, games
-from sabot_protocol.chain import KEY_SIZE
+from sabot_protocol.chain import KEY_SIZE, are_random
 from sabot_protocol.game_rules import game_to_deal
 
 VERSION = 1
@@ -18,6 +18,7 @@ WHEN_FULL = ("stop", "go_on")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 _FIELDS = ("version", "unit", "table", "set", "when_full", "game", "release_key")
 _FIRST_KEY = "first_key"
+_RANDOM = "random"
 
 
 class ProvisioningError(ValueError):
@@ -41,6 +42,12 @@ class Provisioning:
         """The public key that signs this unit's releases."""
         self.first_key = _key(fields, _FIRST_KEY) if _FIRST_KEY in fields else None
         """The first key of its audit chain; None if the unit has one already."""
+        self.random = _key(fields, _RANDOM) if _RANDOM in fields else None
+        """The host's bytes for its pool; None from a host before version 11."""
+        if self.random is not None and self.first_key is None:
+            raise ProvisioningError("random bytes come with a first key only")
+        if self.random is not None and not are_random(self.random):
+            raise ProvisioningError("random bytes are not random: they are alike")
         if not is_unit(fields["unit"]):
             raise ProvisioningError("unit must be 1 to 32 letters, digits, -, _ or .")
         table = fields["table"]
@@ -70,6 +77,7 @@ def _fields(data: bytes) -> "dict[str, object]":
         raise ProvisioningError("not a document of version %d" % VERSION)
     names = set(fields)
     names.discard(_FIRST_KEY)
+    names.discard(_RANDOM)
     if names != set(_FIELDS):
         raise ProvisioningError("document has a missing or unknown field")
     return fields

@@ -1,8 +1,13 @@
-"""The keyring: keeps the chain's secret on the journal's chip over a loss of power, and no old one.
+"""The keyring: keeps the chain's secret and the value of the pool on the journal's chip over a loss
+of power, and no old ones.
 
 It is a ring of sectors, each of 64 slots. A slot is written when an epoch begins, before the first
 event of the epoch; then the slot of the previous epoch is programmed to zeros. At most two slots
 are good at any time, and the newer one counts. A sector that is all zeros is erased ahead.
+
+The pool's value (pool_slot.py) is in such a slot too, with another CRC. Firmware without a pool
+takes that for a torn slot and programs it to zeros. What is in the sector that is erased next is
+written again before.
 """
 
 import binascii
@@ -12,7 +17,7 @@ from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from sabot_firmware.interfaces import Flash
     from sabot_protocol.chain import Chain
@@ -26,6 +31,9 @@ _EPOCH, _PLACE, _SECRET = 0, 4, 8
 _MAC = _SECRET + KEY_SIZE
 _CRC = _MAC + MAC_SIZE
 _END = _CRC + 4
+_OF_POOL = 0x6C6F6F70
+"""The CRC of a slot with the pool's value differs by this."""
+_WORN_OUT = "chip takes no key: replace the journal's chip"
 _ZEROS = bytes(_SLOT)
 _BLANK = b"\xff" * _SLOT
 
@@ -44,6 +52,9 @@ class Keyring:
         self._slot = bytearray(_SLOT)
         self._view = memoryview(self._slot)
         self._newest = -1  # slot, counted over the whole ring
+        self._epoch = 0  # of that slot
+        self._pool = -1  # the slot with the pool's value
+        self._pool_slot = bytearray(_SLOT)  # its content
         self._next = 0
         self._erased = -1  # the sector that was erased last since the start
         self._to_clear: "list[int]" = []  # slots that must become zeros
@@ -54,7 +65,7 @@ class Keyring:
 
         `sector` is a buffer for a sector: to read the whole ring by pages would take half a second.
         """
-        newest = -1
+        newest = pool = -1
         for first in range(0, SECTORS * _SLOTS, _SLOTS):
             self._flash.read(first * _SLOT, sector)
             if _all_as(_ZEROS, sector) or _all_as(_BLANK, sector):
@@ -69,10 +80,23 @@ class Keyring:
                 if self._good() and self.epoch() > newest:
                     newest = self.epoch()
                     self._newest = at
+                elif self._good(_OF_POOL):
+                    # A copy that was written again has the same number, and a newer epoch.
+                    order = self._uint(_PLACE) << 32 | self.epoch()
+                    if order > pool:
+                        pool = order
+                        self._pool = at
+                        self._pool_slot[:] = self._slot
         if newest < 0:
             return False
+        self._epoch = newest
         self._to_clear.remove(self._newest)
-        self._next = self._newest + 1
+        last = self._newest
+        if self._pool >= 0:
+            self._to_clear.remove(self._pool)
+            if pool & 0xFFFFFFFF >= newest:
+                last = self._pool  # it was written after the newest epoch began
+        self._next = last + 1
         while self._next % _SLOTS:  # skip a torn slot: only a blank one can be written
             self._read(self._next)
             if self._view == _BLANK:
@@ -84,10 +108,14 @@ class Keyring:
 
     def begin(self, slot: "memoryview") -> "Iterator[None]":
         """Write the first slot of a new unit. What an earlier try has left is erased."""
-        if self._newest >= 0:
-            self._to_clear.append(self._newest)
-        self._newest, self._next = -1, 0
+        self._to_clear += [at for at in (self._newest, self._pool) if at >= 0]
+        self._newest = self._pool = -1
+        self._next = 0
         yield from self.write(slot)
+
+    def pool_slot(self) -> "bytearray | None":
+        """Return the slot with the pool's value, None if there is none."""
+        return self._pool_slot if self._pool >= 0 else None
 
     def epoch(self) -> int:
         """Return the epoch of the slot that was read last."""
@@ -117,28 +145,61 @@ class Keyring:
         If a slot cannot be written correctly, it is given up and the next one is used. Raises
         FlashError if all are given up.
         """
+        before = self._newest
+        self._newest = yield from self._program(slot)
+        self._epoch = int.from_bytes(slot[_EPOCH:_PLACE], "little")
+        yield from self._replaced(before)
+
+    def write_pool(self, slot: "memoryview") -> "Iterator[None]":
+        """Do the same as `write` for the slot that `PoolSlots.fill` has made."""
+        before = self._pool
+        _finish(slot, self._epoch, _OF_POOL)
+        self._pool = yield from self._program(slot)
+        self._pool_slot[:] = slot
+        yield from self._replaced(before)
+
+    def _program(self, slot: "memoryview") -> "Generator[None, None, int]":
+        """Write a slot to the next place that takes it; return the place."""
         for _ in range(SECTORS * _SLOTS):
             at = self._next
             if at % _SLOTS == 0 and self._erased != at // _SLOTS:
+                if at // _SLOTS in (self._newest // _SLOTS, self._pool // _SLOTS):
+                    break  # a whole sector took nothing: what it has is still needed
                 yield from self.erase(at // _SLOTS)
             self._next = (at + 1) % (SECTORS * _SLOTS)
             self._flash.program(at * _SLOT, slot)
             yield
             self._read(at)
             if self._view == slot:
-                break
+                return at
             self._to_clear.append(at)
-        else:
-            raise FlashError("chip takes no key: replace the journal's chip")
-        if self._newest >= 0:
+        raise FlashError(_WORN_OUT)
+
+    def _replaced(self, before: int) -> "Iterator[None]":
+        """Program the slot `before` to zeros, -1 for none. Write again what is in the sector that
+        is erased next."""
+        if before >= 0:
+            self._to_clear.append(before)
+        ahead = (self._next - 1) // _SLOTS + 1
+        if self._next and ahead % SECTORS == self._newest // _SLOTS:
+            slot = memoryview(bytearray(_SLOT))
+            self._flash.read(self._newest * _SLOT, slot)
             self._to_clear.append(self._newest)
-        self._newest = at
+            self._newest = yield from self._program(slot)
+        if self._next and ahead % SECTORS == self._pool // _SLOTS:
+            slot = memoryview(bytearray(self._pool_slot))
+            self._to_clear.append(self._pool)
+            _finish(slot, self._epoch, _OF_POOL)
+            self._pool = yield from self._program(slot)
+            self._pool_slot[:] = slot
         yield from self.clear()
 
     def to_erase(self) -> int:
         """Return the sector that should be erased ahead, -1 for none."""
         sector = (self._next // _SLOTS + 1) % SECTORS
         half_full = self._next % _SLOTS >= _SLOTS // 2
+        if sector in (self._newest // _SLOTS, self._pool // _SLOTS):
+            return -1  # the next slot that is written has that one written again
         return sector if half_full and sector != self._erased else -1
 
     def erase(self, sector: int) -> "Iterator[None]":
@@ -152,8 +213,8 @@ class Keyring:
     def _read(self, at: int) -> None:
         self._flash.read(at * _SLOT, self._slot)
 
-    def _good(self) -> bool:
-        return self._uint(_CRC) == binascii.crc32(self._view[:_CRC])
+    def _good(self, differs: int = 0) -> bool:
+        return self._uint(_CRC) ^ differs == binascii.crc32(self._view[:_CRC])
 
     def _uint(self, at: int) -> int:
         return int.from_bytes(self._view[at : at + 4], "little")
@@ -166,9 +227,13 @@ def _all_as(slot: bytes, sector: "memoryview") -> bool:
 
 def fill(slot: "memoryview", place: int, chain: "Chain") -> None:
     """Fill `slot`, 64 bytes, with the values of the epoch that `chain` has just begun."""
-    slot[_EPOCH:_PLACE] = chain.epoch.to_bytes(4, "little")
     slot[_PLACE:_SECRET] = place.to_bytes(4, "little")
     slot[_SECRET:_MAC] = chain.secret
     slot[_MAC:_CRC] = chain.mac
-    slot[_CRC:_END] = binascii.crc32(slot[:_CRC]).to_bytes(4, "little")
+    _finish(slot, chain.epoch, 0)
+
+
+def _finish(slot: "memoryview", epoch: int, differs: int) -> None:
+    slot[_EPOCH:_PLACE] = epoch.to_bytes(4, "little")
+    slot[_CRC:_END] = (binascii.crc32(slot[:_CRC]) ^ differs).to_bytes(4, "little")
     slot[_END:_SLOT] = _BLANK[_END:]

@@ -12,6 +12,7 @@ import sabot_protocol
 from sabot_firmware import VERSION
 from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_protocol import enums, events, games, messages
+from sabot_protocol.chain import KEY_SIZE, are_random
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.shoe import Shoe
@@ -120,6 +121,7 @@ def _take_game(shoe: "Shoe", document: bytes) -> None:
     _with_room(shoe)
     shoe.acting.keep_state()  # by the old game: its notes are not repeated under the new one
     shoe.journal.drain()  # events of the old game are on flash before the new game is
+    shoe.prepare_for(game)  # before the game is stored: a start with it must not find the old one
     shoe.store.save("game", game.document)
     _record(shoe, events.GAME_LOADED, game.name, game.sha256)
     gc.collect()
@@ -136,6 +138,7 @@ def _dealt_at_once(shoe: "Shoe", game: games.FamilyGame) -> bool:
         if game.face_down:
             shoe.recorder.seals = shoe.open_seals()
         shoe.dealing.change_game(game)
+        shoe.hold_rounds()
     except MemoryError:
         return False
     return True
@@ -254,6 +257,15 @@ def on_self_test(shoe: "Shoe") -> "list[object]":
     return self_test.report(shoe)
 
 
+def on_stir(shoe: "Shoe", hidden: bytes) -> "list[object]":
+    """Stir random bytes of the host into the pool."""
+    data = shoe.guard.shown(hidden) if len(hidden) == KEY_SIZE else b""
+    if not are_random(data):
+        raise Refusal("not_random")
+    random = shoe.randomness
+    return [random.add_host_bytes(data), random.stuck]
+
+
 def on_update(shoe: "Shoe", size: int) -> "list[object]":
     """Restart into the updater (updater.py), which needs the whole processor and heap."""
     if not shoe.running.has_slot:  # first, so that no one waits for a round's end in vain
@@ -262,6 +274,7 @@ def on_update(shoe: "Shoe", size: int) -> "list[object]":
         raise Refusal("on_trial")
     if not shoe.at_rest():
         raise Refusal("in_play")
+    shoe.leave_for_update()
     shoe.running.ask_for_update()
     shoe.restart_due = True
     return _update_report(_RESTARTING)

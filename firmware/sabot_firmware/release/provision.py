@@ -9,7 +9,11 @@ board's file system erases nothing when a file is removed or replaced.
 """
 
 from sabot_firmware.journal.contents import Contents, JournalError
+from sabot_firmware.journal.keyring import SLOT_SIZE
+from sabot_firmware.journal.pool_slot import PoolSlots
 from sabot_firmware.link.answers import Refusal
+from sabot_firmware.noise import SAMPLES, stir_all
+from sabot_firmware.pool import HOST, Pool
 from sabot_firmware.release.wipe import wipe
 from sabot_protocol import messages, provisioning
 from sabot_protocol.chain import chain_id, command_key
@@ -20,6 +24,8 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 UNIT = "unit"
 """The document that makes a board a unit."""
+_FIRST_POOL = 3
+"""The number of the first value of a pool that has bytes of a host (pool_slot.py)."""
 PENDING = "pending"
 """The document with the new settings of a unit, until each is written to its own document."""
 
@@ -90,10 +96,21 @@ class Provision:
             _write(store, settings)
             store.save("chain", chain_id(new.first_key))
             store.save("command_key", command_key(new.first_key))
+            if new.random is not None:
+                self._begin_pool(journal, command_key(new.first_key), new.random)
             self._unit = new.unit
         else:
             store.save(PENDING, settings)
             finish(store)
+
+    def _begin_pool(self, journal: Contents, key: bytes, random: bytes) -> None:
+        """Keep the first value of the unit's pool, made of the host's bytes and the hardware's."""
+        pool = Pool()
+        pool.stir(HOST, random)
+        stir_all(pool, self._board, bytearray(SAMPLES))
+        slot = memoryview(bytearray(SLOT_SIZE))
+        PoolSlots(key).fill(slot, _FIRST_POOL, pool.take(b"kept"))
+        journal.write_pool(slot)
 
 
 def finish(store: "SettingsStore") -> None:

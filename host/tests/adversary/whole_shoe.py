@@ -15,6 +15,7 @@ from typing import Any
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes import fake_gc  # noqa: F401 - CPython lacks a part of it
 from firmware.tests.fakes.fake_flash import FIRST_KEY, Flash
+from firmware.tests.support.noise import Sources
 from firmware.tests.support.passing import pass_of, printed
 from firmware.tests.support.scripted import KEY, LID, NEXT, VOID, card_samples
 from firmware.tests.support.turns import Event, Turns
@@ -61,6 +62,7 @@ class Board:
     def __init__(self, storage: str, flash: Flash, turns: Turns, switches_on: int) -> None:
         self.storage = storage
         self.flash = flash
+        self.noise = Sources().fill
         self.beeps = 0
         self.to_host = b""
         self.text = ""

@@ -15,6 +15,7 @@ import machine
 import micropython
 
 from sabot_firmware.boards.nor import NorFlash
+from sabot_firmware.boards.pico import noise
 from sabot_firmware.boards.pico.contacts import Contacts
 from sabot_firmware.boards.pico.lock import Lock
 from sabot_firmware.boards.pico.sampler import Sampler
@@ -134,6 +135,7 @@ class Board:
         self._writable = select.poll()
         self._writable.register(sys.stdout, select.POLLOUT)
         self._octet = bytearray(1)
+        self._adc = machine.ADC(_TEMPERATURE)
         self._received = bytearray(_LINK_BYTES)
 
     def _set_up_inputs(self) -> None:
@@ -220,9 +222,12 @@ class Board:
             levels |= _pin(SENSORS[i]).value() << i
         return levels
 
+    def noise(self, source: int, buf: memoryview) -> None:
+        noise.fill(buf, source, self._adc)
+
     def temperature_c(self) -> int:
         """RP2040 data sheet, 4.9.5: 706 mV at 27 degrees, 1.721 mV less for each degree more."""
-        tenth_mv = (machine.ADC(_TEMPERATURE).read_u16() >> 4) * _ADC_TENTH_MV >> 12
+        tenth_mv = (self._adc.read_u16() >> 4) * _ADC_TENTH_MV >> 12
         return 27 - ((tenth_mv - 7060) * 100 + 860) // 1721
 
     def display_answers(self) -> bool:
