@@ -153,7 +153,7 @@ class Keyring:
     def write_pool(self, slot: "memoryview") -> "Iterator[None]":
         """Do the same as `write` for the slot that `PoolSlots.fill` has made."""
         before = self._pool
-        _finish(slot, self._epoch, _OF_POOL)
+        fill_pool(slot, self._epoch)
         self._pool = yield from self._program(slot)
         self._pool_slot[:] = slot
         yield from self._replaced(before)
@@ -189,7 +189,7 @@ class Keyring:
         if self._next and ahead % SECTORS == self._pool // _SLOTS:
             slot = memoryview(bytearray(self._pool_slot))
             self._to_clear.append(self._pool)
-            _finish(slot, self._epoch, _OF_POOL)
+            fill_pool(slot, self._epoch)
             self._pool = yield from self._program(slot)
             self._pool_slot[:] = slot
         yield from self.clear()
@@ -231,6 +231,11 @@ def fill(slot: "memoryview", place: int, chain: "Chain") -> None:
     slot[_SECRET:_MAC] = chain.secret
     slot[_MAC:_CRC] = chain.mac
     _finish(slot, chain.epoch, 0)
+
+
+def fill_pool(slot: "memoryview", epoch: int) -> None:
+    """Fill up a slot that `PoolSlots.fill` has filled, which is written while `epoch` is newest."""
+    _finish(slot, epoch, _OF_POOL)
 
 
 def _finish(slot: "memoryview", epoch: int, differs: int) -> None:

@@ -12,6 +12,9 @@ END = const(56)
 """Places in a slot, which keyring.py fills up: its epoch before them, a CRC after them."""
 NUMBER = const(4)
 
+FIRST_POOL = const(3)
+"""The number of the first kept value of a unit that was provisioned with bytes of a host."""
+
 _KEY = b"sabot pool key"
 _TAG = b"sabot pool tag"
 _PAD = b"sabot pool pad"

@@ -10,7 +10,7 @@ board's file system erases nothing when a file is removed or replaced.
 
 from sabot_firmware.journal.contents import Contents, JournalError
 from sabot_firmware.journal.keyring import SLOT_SIZE
-from sabot_firmware.journal.pool_slot import PoolSlots
+from sabot_firmware.journal.pool_slot import FIRST_POOL, PoolSlots
 from sabot_firmware.link.answers import Refusal
 from sabot_firmware.noise import SAMPLES, stir_all
 from sabot_firmware.pool import HOST, Pool
@@ -24,8 +24,6 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 UNIT = "unit"
 """The document that makes a board a unit."""
-_FIRST_POOL = 3
-"""The number of the first value of a pool that has bytes of a host (pool_slot.py)."""
 PENDING = "pending"
 """The document with the new settings of a unit, until each is written to its own document."""
 
@@ -109,7 +107,7 @@ class Provision:
         pool.stir(HOST, random)
         stir_all(pool, self._board, bytearray(SAMPLES))
         slot = memoryview(bytearray(SLOT_SIZE))
-        PoolSlots(key).fill(slot, _FIRST_POOL, pool.take(b"kept"))
+        PoolSlots(key).fill(slot, FIRST_POOL, pool.take(b"kept"))
         journal.write_pool(slot)
 
 

@@ -11,7 +11,7 @@ from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.contents import Contents
 from sabot_firmware.journal.cursor import Cursor
-from sabot_firmware.journal.pool_slot import PoolSlots
+from sabot_firmware.journal.pool_slot import FIRST_POOL, PoolSlots
 from sabot_firmware.release import build as build_module
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import SettingsStore
@@ -153,15 +153,20 @@ def started(folder, flash=None, switches_on=0):
     return board, board.shoe
 
 
-def provision(folder, flash, first_key=FIRST_KEY, random=RANDOM):
-    """Give a unit its keys and random bytes of a host, None for a unit from before; return its
-    flash."""
+def begin_chip(flash, first_key=FIRST_KEY, random=RANDOM):
+    """Write the first key and, if there are any, the host's random bytes to a unit's chip."""
     contents = Contents(flash)
     contents.begin(first_key)
     if random is not None:
         slot = memoryview(bytearray(keyring.SLOT_SIZE))
-        PoolSlots(command_key(first_key)).fill(slot, 3, random)
+        PoolSlots(command_key(first_key)).fill(slot, FIRST_POOL, random)
         contents.write_pool(slot)
+
+
+def provision(folder, flash, first_key=FIRST_KEY, random=RANDOM):
+    """Give a unit its keys and random bytes of a host, None for a unit from before; return its
+    flash."""
+    begin_chip(flash, first_key, random)
     store = SettingsStore(folder.path)
     store.save("chain", chain_id(first_key))
     store.save("command_key", command_key(first_key))

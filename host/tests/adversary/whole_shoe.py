@@ -17,13 +17,12 @@ from firmware.tests.fakes import fake_gc  # noqa: F401 - CPython lacks a part of
 from firmware.tests.fakes.fake_flash import FIRST_KEY, Flash
 from firmware.tests.support.noise import Sources
 from firmware.tests.support.passing import pass_of, printed
-from firmware.tests.support.scripted import KEY, LID, NEXT, VOID, card_samples
+from firmware.tests.support.scripted import KEY, LID, NEXT, VOID, begin_chip, card_samples
 from firmware.tests.support.turns import Event, Turns
 from sabot.games.baccarat import catalogue
 from sabot_firmware import priority as priority_module
 from sabot_firmware import shoe as shoe_module
 from sabot_firmware.journal import keyring
-from sabot_firmware.journal.contents import Contents
 from sabot_firmware.release import boot, updater
 from sabot_firmware.release.running import RunningRelease
 from sabot_firmware.shoe import Shoe
@@ -407,7 +406,7 @@ def _new_memory(state: State, root: Path) -> Memory:
     store = SettingsStore(str(root / "state"))
     store.save("release_key", bytes(32))
     if state.unit:
-        Contents(flash).begin(FIRST_KEY)
+        begin_chip(flash)
         store.save("chain", chain_id(FIRST_KEY))
         store.save("command_key", COMMAND_KEY)
         store.save("settings", {"set": 0, "when_full": "stop"})
