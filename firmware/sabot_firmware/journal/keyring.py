@@ -193,6 +193,7 @@ class Keyring:
             self._pool = yield from self._program(slot)
             self._pool_slot[:] = slot
         yield from self.clear()
+        self._read(self._newest)  # for `mac` and the others
 
     def to_erase(self) -> int:
         """Return the sector that should be erased ahead, -1 for none."""

@@ -1,5 +1,6 @@
 """The chain's secret survives every loss of power, and no old secret can be found on the chip."""
 
+import binascii
 import os
 import random
 
@@ -408,3 +409,90 @@ def test_secrets_that_look_blank_or_zero_are_secrets_all_the_same() -> None:
         unit.begin()
         again = _restarted(flash)
         assert again is not None and bytes(again.chain.secret) == first_key
+
+
+# ---- the pool's value beside the keys
+
+
+def _keep(unit, number):
+    """Write the pool's value with this number."""
+    slot = memoryview(bytearray(SLOT_SIZE))
+    slot[4:8] = number.to_bytes(4, "little")
+    slot[8:40] = bytes([number & 0xFF, number >> 8]) * 16
+    unit.run(unit.ring.write_pool(slot))
+
+
+def _number(unit):
+    """Return the number of the pool's value; None if it is not there."""
+    slot = unit.ring.pool_slot()
+    if slot is None:
+        return None
+    number = int.from_bytes(slot[4:8], "little")
+    assert slot[8:40] == bytes([number & 0xFF, number >> 8]) * 16
+    return number
+
+
+def test_over_a_lap_of_one_kind_of_slot_the_other_is_not_lost_and_no_old_one_stays():
+    naive = NaiveChain(_FIRST)
+    unit, flash = _new()
+    _keep(unit, 1)
+    for number in range(2, SECTORS * _SLOTS + 80):
+        _keep(unit, number)
+        unit.tidy()
+        if number % 61 == 0:
+            unit = _check(flash, 0, naive)
+            assert _number(unit) == number
+            assert not flash.holds(bytes([number - 1 & 0xFF, number - 1 >> 8]) * 16)
+    while unit.chain.epoch < SECTORS * _SLOTS + 80:
+        unit.step()
+        unit.tidy()
+        if unit.chain.epoch % 61 == 0:
+            unit = _check(flash, unit.chain.epoch, naive)
+            assert _number(unit) == number
+    assert bytes(unit.ring.mac()) == _mac_before(unit.chain.epoch)
+
+
+def test_wherever_the_power_is_cut_as_a_sector_is_entered_key_and_pool_are_there():
+    """The other one is in the sector that is erased next, so it is written again."""
+    seed_random()
+    for of_pool in (True, False):
+        for cut in (BEFORE, TORN, AFTER):
+            for operation in range(12):
+                unit, flash = _at_slot(5)
+                _keep(unit, 1)
+                # All sectors but the first have been filled and made zeros.
+                unit.ring._next = (SECTORS - 1) * _SLOTS - 1
+                (unit.step if not of_pool else lambda unit=unit: _keep(unit, 2))()
+                before = unit.chain.epoch, _number(unit)
+                flash.cut_at, flash.cut = flash.operations + operation, cut
+                try:
+                    (unit.step if not of_pool else lambda unit=unit: _keep(unit, 3))()
+                except PowerCut:
+                    pass
+                flash.power_on()
+                after = _restarted(flash)
+                assert after is not None
+                found = after.chain.epoch, _number(after)
+                wanted = (before, (0, 3) if of_pool else (2, 1))
+                assert found in wanted, (of_pool, cut, operation, found)
+                for _ in range(3 * _SLOTS):  # over the sector that both were in
+                    _keep(after, 4)
+                    after.tidy()
+                last = _restarted(flash)
+                assert last is not None and last.chain.epoch == found[0] and _number(last) == 4
+
+
+def test_firmware_without_a_pool_takes_its_slot_for_a_torn_one():
+    """It compares the CRC of every slot, and programs those that differ to zeros."""
+    unit, flash = _new()
+    _keep(unit, 1)
+    content = flash.content(0)
+    slots = [content[at : at + SLOT_SIZE] for at in range(0, 2 * SLOT_SIZE, SLOT_SIZE)]
+    good = [binascii.crc32(slot[:56]) == int.from_bytes(slot[56:60], "little") for slot in slots]
+    assert good == [True, False]
+    flash.program(SLOT_SIZE, bytes(SLOT_SIZE))
+    after = _check(flash, 0, NaiveChain(_FIRST))
+    assert _number(after) is None
+    _keep(after, 2)
+    after.step()
+    assert _number(_check(flash, 1, NaiveChain(_FIRST))) == 2
