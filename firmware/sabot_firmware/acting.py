@@ -47,6 +47,8 @@ class Acting:
         self.recorder = recorder
         self.held = False
         """Whether no round with sealed cards may begin: its keys could be guessed."""
+        self.round_over = False
+        """Whether a round has ended; the shoe sets it back."""
         self.stopped = False
         """Whether buttons and switches wait for the restart that is due."""
         self._board = board
@@ -158,6 +160,7 @@ class Acting:
         dealing = self.dealing
         round_ended = self._round_was_open and not dealing.current_round.open
         self._round_was_open = dealing.current_round.open
+        self.round_over = self.round_over or round_ended
         if round_ended or dealing.shoe != self._shoe_was or self._notes >= _MOST_NOTES:
             if not self._reader.scanner.in_pass:
                 self.keep_state()

@@ -30,7 +30,8 @@ from sabot_firmware.release.running import RunningRelease
 from sabot_firmware.sensing import LATE_BYTES, Sensing
 from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import input_log, shoe_of_cards
-from sabot_firmware.table.dealing import Dealing
+from sabot_firmware.table.dealing import NO_RANDOM, Dealing
+from sabot_firmware.table.shoe_of_cards import NO_ERROR
 from sabot_firmware.ticking import TICK_MS, Ticking
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, events, frame, games, messages
@@ -222,26 +223,38 @@ class Shoe:
         """Leave the updater random bytes of its own, and nothing in the journal that only this
         version knows: an older one may follow."""
         self.store.save(_UPDATE_POOL, self.randomness.take(b"updater"))
-        if self.acting.held:
-            self.acting.stopped, self.acting.held = True, False
-            self.acting.release()
+        dealing = self.dealing
+        if dealing.error == NO_RANDOM:
+            self.acting.stopped = True
+            dealing.error = NO_ERROR
+            cleared = (NO_RANDOM,)
+            self.recorder.record(events.ERROR_CLEARED, dealing.shoe, dealing.round, cleared)
             self.acting.keep_state()
+            dealing.error = NO_RANDOM  # the lock stays shut until the restart
 
     def renew_secret(self) -> None:
         """Make a new secret, once after a start, when no card is sealed or can come: it takes 60 ms
         of erasing flash. The old one is worth nothing then: also not to a person who has read or
         written it at MicroPython's prompt. Without random bytes of a host the old one stays."""
-        random = self.randomness
-        if self._renewal_due and random.has_host_bytes:
-            if not self.at_rest() or self.dealing.sealed:
-                return
+        due = self._renewal_due and self.randomness.has_host_bytes
+        if due and self.at_rest() and not self.dealing.sealed:
             self._renewal_due = self._secret_is_weak = False
             self.acting.keep_state()  # what the old one has sealed in the journal is not needed
             self.journal.drain()
             self.recorder.seals = self.seals = _seals_of(self._new_secret())
+
+    def tend_randomness(self) -> None:
+        """Do what is due for random numbers: renew the sealing secret, stop play or end the stop,
+        stir in new samples after a round, keep the pool."""
+        acting, random = self.acting, self.randomness
+        self.renew_secret()
         self.hold_rounds()
-        self.acting.release()
-        if not self.acting.held:
+        acting.release()
+        if acting.round_over and self.at_rest():
+            acting.round_over = False
+            random.stir_between()
+        # A pool with bytes of a host is kept only once no card can be sealed under an older secret.
+        if not acting.held:
             random.keep(self.board.ticks_ms())
 
     def _command_key(self) -> bytes:
@@ -383,7 +396,7 @@ class Shoe:
             await asyncio.sleep_ms(TICK_MS)
             await self._priority.cards_first()
             self.ticking.tick()
-            self.renew_secret()
+            self.tend_randomness()
             await self._write_out()
             self.presenting.show_changes()
             self._to_send.set()

@@ -108,7 +108,7 @@ def pools_in(image: ChipImage) -> dict[int, bytes]:
 
 
 def _used_slots(image: ChipImage) -> Iterator[tuple[int, bytes, int]]:
-    """Yield the slots with content: place, content, and how their CRC differs from the right one."""
+    """Yield the slots in use: place, content, and how the CRC differs from the right one."""
     content = image.read(0, KEY_SECTORS * SECTOR)
     for at in range(0, len(content), SLOT):
         slot = content[at : at + SLOT]
