@@ -9,8 +9,7 @@ import random
 from firmware.tests.fakes.fake_flash import AFTER, BEFORE, FIRST_KEY, TORN, PowerCut, new_chip
 from firmware.tests.support.noise import RANDOM, SOURCES, Sources
 from firmware.tests.support.scripted import begin_chip
-from protocol.tests.helpers import raised, random_bytes, seed_random
-from sabot_firmware.boards.nor import FlashError
+from protocol.tests.helpers import random_bytes, seed_random
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.journal import Journal
 from sabot_firmware.journal.randomness import Randomness
@@ -26,13 +25,13 @@ class _Board:
         self.noise = sources.fill
 
 
-def _chip(host_bytes=RANDOM):
+def chip(host_bytes=RANDOM):
     flash = new_chip()
     begin_chip(flash, random=host_bytes)
     return flash
 
 
-def _started(flash, sources=None):
+def start_of(flash, sources=None):
     """Start a unit on the chip; return its randomness and its journal."""
     journal = Journal(flash, bytearray(4096))
     journal.mount()
@@ -46,9 +45,9 @@ def _some_of(unit):
 
 
 def test_starts_with_the_same_samples_never_give_the_same():
-    flash, given = _chip(), []
+    flash, given = chip(), []
     for _ in range(70):
-        unit, _ = _started(flash)
+        unit, _ = start_of(flash)
         assert unit.has_host_bytes and not unit.stuck
         given += _some_of(unit)
     assert len(set(given)) == len(given)
@@ -59,13 +58,13 @@ def test_wherever_the_power_is_cut_in_a_start_nothing_is_ever_given_twice():
     seed_random()
     for used in (0, 61, 62):
         for cut in (BEFORE, TORN, AFTER):
-            flash, given = _chip(), set()
+            flash, given = chip(), set()
             for _ in range(used):
-                _started(flash)
+                start_of(flash)
             for operation in range(8):
                 flash.cut_at, flash.cut = flash.operations + operation, cut
                 try:
-                    unit, _ = _started(flash)
+                    unit, _ = start_of(flash)
                 except PowerCut:
                     flash.power_on()
                     continue
@@ -73,7 +72,7 @@ def test_wherever_the_power_is_cut_in_a_start_nothing_is_ever_given_twice():
                 for taken in _some_of(unit):
                     assert taken not in given, (used, cut, operation)
                     given.add(taken)
-            unit, _ = _started(flash)
+            unit, _ = start_of(flash)
             assert unit.has_host_bytes, "the pool is never lost"
             assert not given.intersection(_some_of(unit))
 
@@ -82,8 +81,8 @@ def test_wherever_the_power_is_cut_while_host_bytes_are_kept_nothing_is_given_tw
     seed_random()
     for cut in (BEFORE, TORN, AFTER):
         for operation in range(5):
-            flash, given = _chip(), []
-            unit, journal = _started(flash)
+            flash, given = chip(), []
+            unit, journal = start_of(flash)
             given += _some_of(unit)
             unit.add_host_bytes(_OTHER)
             given += _some_of(unit)
@@ -95,15 +94,15 @@ def test_wherever_the_power_is_cut_while_host_bytes_are_kept_nothing_is_given_tw
                 pass
             flash.power_on()
             for _ in range(3):
-                unit, _ = _started(flash)
+                unit, _ = start_of(flash)
                 given += _some_of(unit)
             assert len(set(given)) == len(given), (cut, operation)
 
 
 def test_units_with_the_same_hardware_and_keys_differ_by_the_bytes_of_their_hosts_alone():
-    first, _ = _started(_chip(RANDOM))
-    same, _ = _started(_chip(RANDOM))
-    other, _ = _started(_chip(_OTHER))
+    first, _ = start_of(chip(RANDOM))
+    same, _ = start_of(chip(RANDOM))
+    other, _ = start_of(chip(_OTHER))
     taken = _some_of(first)
     assert taken == _some_of(same), "else this test shows nothing"
     assert not set(taken).intersection(_some_of(other))
@@ -112,14 +111,14 @@ def test_units_with_the_same_hardware_and_keys_differ_by_the_bytes_of_their_host
 def test_later_bytes_of_a_host_change_what_follows_at_once_and_after_a_start():
     at_once, after = set(), set()
     for data in (None, RANDOM, _OTHER):
-        flash = _chip()
-        unit, journal = _started(flash)
+        flash = chip()
+        unit, journal = start_of(flash)
         if data is not None:
             unit.add_host_bytes(data)
             unit.keep(_HOUR_MS)
             journal.drain()
         at_once.add(unit.take(b"challenge"))
-        after.add(_started(flash)[0].take(b"challenge"))
+        after.add(start_of(flash)[0].take(b"challenge"))
     assert len(at_once) == len(after) == 3
 
 
@@ -127,9 +126,9 @@ def test_with_any_source_stuck_or_all_of_them_everything_is_as_good_and_the_sour
     for stuck in [(n,) for n in range(SOURCES)] + [tuple(range(SOURCES))]:
         given = []
         for host_bytes in (RANDOM, _OTHER):
-            flash = _chip(host_bytes)
+            flash = chip(host_bytes)
             for _ in range(5):
-                unit, _ = _started(flash, Sources(3, stuck))
+                unit, _ = start_of(flash, Sources(3, stuck))
                 assert unit.stuck == sum([1 << n for n in stuck])
                 assert unit.has_host_bytes
                 given += _some_of(unit)
@@ -137,8 +136,8 @@ def test_with_any_source_stuck_or_all_of_them_everything_is_as_good_and_the_sour
 
 
 def test_what_is_given_depends_on_every_source():
-    given = [_started(_chip(), Sources(3, (n,)))[0].take(b"challenge") for n in range(SOURCES)]
-    given.append(_started(_chip(), Sources(3))[0].take(b"challenge"))
+    given = [start_of(chip(), Sources(3, (n,)))[0].take(b"challenge") for n in range(SOURCES)]
+    given.append(start_of(chip(), Sources(3))[0].take(b"challenge"))
     assert len(set(given)) == SOURCES + 1
 
 
@@ -148,16 +147,16 @@ def test_no_sample_leaves_the_unit_as_it_was_taken():
             for at in range(len(buf)):
                 buf[at] = 0xA5 ^ at & 3
 
-    unit, _ = _started(_chip(), Marked())
+    unit, _ = start_of(chip(), Marked())
     for taken in _some_of(unit):
         assert b"\xa5\xa4\xa7" not in taken
 
 
 def test_the_chip_has_one_kept_value_which_it_does_not_show_and_no_older_one():
-    flash = _chip()
+    flash = chip()
     before = []
     for _ in range(5):
-        unit, journal = _started(flash)
+        unit, journal = start_of(flash)
         slot = bytes(journal.pool_slot())
         sealed = slot[8:40]
         assert flash.holds(sealed) and not flash.holds(unit._slots.opened(slot)[1])
@@ -168,7 +167,7 @@ def test_the_chip_has_one_kept_value_which_it_does_not_show_and_no_older_one():
 
 def test_a_unit_without_a_pool_or_with_that_of_another_unit_has_no_host_bytes_and_repeats_nothing():
     given = []
-    damaged, other, none = _chip(), new_chip(), _chip(None)
+    damaged, other, none = chip(), new_chip(), chip(None)
     damaged.flip(keyring.SLOT_SIZE + 20)
     begin_chip(other)
     other_key = command_key(bytes(32))
@@ -190,8 +189,8 @@ def test_a_unit_without_a_pool_or_with_that_of_another_unit_has_no_host_bytes_an
 
 def test_a_host_that_sends_again_and_again_wears_the_chip_once_an_hour():
     seed_random()
-    flash = _chip(None)
-    unit, journal = _started(flash)
+    flash = chip(None)
+    unit, journal = start_of(flash)
     begun = flash.operations
     kept = 0
     for now_ms in range(0, 24 * _HOUR_MS, 60000):
@@ -208,18 +207,11 @@ def test_a_host_that_sends_again_and_again_wears_the_chip_once_an_hour():
 
 
 def test_hello_after_hello_costs_no_write():
-    flash = _chip()
-    unit, journal = _started(flash)
+    flash = chip()
+    unit, journal = start_of(flash)
     begun = flash.operations
     assert len({unit.take(b"challenge", 16) for _ in range(500)}) == 500
     assert flash.operations == begun and not journal.unwritten()
-
-
-def test_a_chip_that_takes_no_pool_puts_the_unit_out_of_service():
-    flash = _chip()
-    for sector in range(keyring.SECTORS):
-        flash.stuck_high.add(sector)
-    assert raised(FlashError, _started, flash)
 
 
 def test_bytes_that_are_all_alike_a_short_pattern_or_of_another_size_are_not_random():
@@ -234,7 +226,7 @@ def test_bytes_that_are_all_alike_a_short_pattern_or_of_another_size_are_not_ran
 def test_times_of_cards_and_samples_between_rounds_are_stirred_in():
     given = set()
     for marks, between in ((0, False), (0, True), (1, True), (40, True)):
-        unit, _ = _started(_chip())
+        unit, _ = start_of(chip())
         for _ in range(marks):
             unit.mark_time()
         if between:
