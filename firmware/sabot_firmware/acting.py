@@ -117,7 +117,7 @@ class Acting:
             if not self._running.on_trial and not self.stopped:
                 self.carry_out([input_log.NO_RANDOM])
 
-    def release(self) -> None:
+    def end_hold(self) -> None:
         """End the stop of `hold_if_due`, unless the lid is open."""
         dealing = self.dealing
         if dealing.error == NO_RANDOM and not dealing.lid_open and not self.held:

@@ -246,16 +246,16 @@ class Shoe:
     def tend_randomness(self) -> None:
         """Do what is due for random numbers: renew the sealing secret, stop play or end the stop,
         stir in new samples after a round, keep the pool."""
-        acting, random = self.acting, self.randomness
+        acting, randomness = self.acting, self.randomness
         self.renew_secret()
         self.hold_rounds()
-        acting.release()
+        acting.end_hold()
         if acting.round_over and self.at_rest():
             acting.round_over = False
-            random.stir_between()
+            randomness.stir_between()
         # A pool with bytes of a host is kept only once no card can be sealed under an older secret.
         if not acting.held:
-            random.keep(self.board.ticks_ms())
+            randomness.keep(self.board.ticks_ms())
 
     def _command_key(self) -> bytes:
         key: bytes = self.store.load(_COMMAND_KEY)  # type: ignore[assignment]

@@ -116,7 +116,7 @@ def test_a_round_that_an_update_met_ends_as_it_began_and_the_next_one_waits():
         board, shoe = _unit(folder)
         shoe.acting.held = False
         shoe._secret_is_weak = False  # as firmware without a pool
-        shoe.acting.release()
+        shoe.acting.end_hold()
         board.play(shoe, *_LOAD, *[card_samples(name) for name in DEALT[:4]])
         assert "seal" in kinds_of(shoe) and not shoe.dealing.error
         board, shoe = again(folder, board)
@@ -137,7 +137,7 @@ def test_bytes_that_come_in_the_middle_of_a_round_renew_the_secret_after_it():
         board, shoe = _unit(folder)
         shoe.acting.held = False
         shoe._secret_is_weak = False
-        shoe.acting.release()
+        shoe.acting.end_hold()
         board.play(shoe, *_LOAD, *[card_samples(name) for name in DEALT[:4]])
         board, shoe = again(folder, board)
         _stir(shoe)

@@ -42,11 +42,11 @@ class Provisioning:
         """The public key that signs this unit's releases."""
         self.first_key = _key(fields, _FIRST_KEY) if _FIRST_KEY in fields else None
         """The first key of its audit chain; None if the unit has one already."""
-        self.random = _key(fields, _RANDOM) if _RANDOM in fields else None
+        self.host_bytes = _key(fields, _RANDOM) if _RANDOM in fields else None
         """The host's bytes for its pool; None from a host before version 11."""
-        if self.random is not None and self.first_key is None:
+        if self.host_bytes is not None and self.first_key is None:
             raise ProvisioningError("random bytes come with a first key only")
-        if self.random is not None and not are_random(self.random):
+        if self.host_bytes is not None and not are_random(self.host_bytes):
             raise ProvisioningError("random bytes are not random: they are alike")
         if not is_unit(fields["unit"]):
             raise ProvisioningError("unit must be 1 to 32 letters, digits, -, _ or .")

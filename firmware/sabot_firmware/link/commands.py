@@ -262,8 +262,8 @@ def on_stir(shoe: "Shoe", hidden: bytes) -> "list[object]":
     data = shoe.guard.shown(hidden) if len(hidden) == KEY_SIZE else b""
     if not are_random(data):
         raise Refusal("not_random")
-    random = shoe.randomness
-    return [random.add_host_bytes(data), random.stuck]
+    randomness = shoe.randomness
+    return [randomness.add_host_bytes(data), randomness.stuck]
 
 
 def on_update(shoe: "Shoe", size: int) -> "list[object]":

@@ -94,17 +94,17 @@ class Provision:
             _write(store, settings)
             store.save("chain", chain_id(new.first_key))
             store.save("command_key", command_key(new.first_key))
-            if new.random is not None:
-                self._begin_pool(journal, command_key(new.first_key), new.random)
+            if new.host_bytes is not None:
+                self._begin_pool(journal, command_key(new.first_key), new.host_bytes)
             self._unit = new.unit
         else:
             store.save(PENDING, settings)
             finish(store)
 
-    def _begin_pool(self, journal: Contents, key: bytes, random: bytes) -> None:
+    def _begin_pool(self, journal: Contents, key: bytes, host_bytes: bytes) -> None:
         """Keep the first value of the unit's pool, made of the host's bytes and the hardware's."""
         pool = Pool()
-        pool.stir(HOST, random)
+        pool.stir(HOST, host_bytes)
         stir_all(pool, self._board, bytearray(SAMPLES))
         slot = memoryview(bytearray(SLOT_SIZE))
         PoolSlots(key).fill(slot, FIRST_POOL, pool.take(b"kept"))

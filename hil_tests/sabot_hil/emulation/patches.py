@@ -325,7 +325,9 @@ class RandomBit:
 
     def read_uint32(self, offset: int) -> int:
         """A read on the bus."""
-        return self._random.getrandbits(1) if offset == self._BIT else 0
+        if offset == self._BIT:
+            return self._random.getrandbits(1)
+        return self._oscillator.read_uint32(offset)
 
     def write_uint32_atomic(self, offset: int, value: int, kind: int) -> None:
         """A write on the bus; `kind` says whether it writes, sets, clears or inverts bits."""

@@ -18,16 +18,16 @@ def fill(buf: memoryview, source: int, adc: machine.ADC) -> None:
     sensor."""
     size = len(buf)
     if source == _OSCILLATOR:
-        registers = machine.mem32
+        memory = machine.mem32
         for at in range(size):
-            buf[at] = registers[_RANDOM_BIT] & 1
+            buf[at] = memory[_RANDOM_BIT] & 1
     elif source == _ADC:
         read = adc.read_u16
         for at in range(size):
             buf[at] = read() >> 4 & 0xFF  # MicroPython makes 16 bits of the converter's 12
     elif source == _TIMER:
-        ticks = time.ticks_us
+        now_us = time.ticks_us
         for at in range(size):
-            buf[at] = ticks() & 0xFF
+            buf[at] = now_us() & 0xFF
     else:
         buf[:] = os.urandom(size)
