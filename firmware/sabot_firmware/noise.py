@@ -1,8 +1,7 @@
 """The hardware's sources of randomness: what they give goes into the pool, and at the start each is
 tested (docs/randomness.md). A start loads this module and drops it: the heap is small."""
 
-from sabot_firmware.native import const, micropython
-from sabot_protocol import enums
+from sabot_firmware.native import const, micropython, ptr8
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
@@ -17,7 +16,7 @@ MOST_REPEATED = const(200)
 """The most equal samples in a row."""
 _BINARY_WINDOW, _BINARY_MOST = const(1024), const(990)
 _WINDOW, _MOST = const(512), const(501)
-_OSCILLATOR = enums.RANDOM_SOURCES.index("oscillator")
+_OSCILLATOR, _SOURCES = const(0), const(4)  # of `enums.RANDOM_SOURCES`
 
 
 def stir_all(pool: "Pool", board: "Board", work: bytearray) -> int:
@@ -26,7 +25,7 @@ def stir_all(pool: "Pool", board: "Board", work: bytearray) -> int:
     a buffer of at least SAMPLES bytes."""
     samples = memoryview(work)[:SAMPLES]
     stuck = 0
-    for source in range(len(enums.RANDOM_SOURCES)):
+    for source in range(_SOURCES):
         board.noise(source, samples)
         pool.stir(source, samples)
         if is_stuck(samples, source == _OSCILLATOR):
@@ -40,33 +39,36 @@ def is_stuck(samples: "memoryview | bytes", binary: bool) -> bool:
     """Whether a source fails its repetition count or its adaptive proportion test. `binary`: its
     samples are 0 and 1."""
     window, most = (_BINARY_WINDOW, _BINARY_MOST) if binary else (_WINDOW, _MOST)
-    if repeated(samples) > MOST_REPEATED:
+    size = len(samples)
+    if repeated(samples, size) > MOST_REPEATED:
         return True
-    for at in range(0, len(samples), window):
-        if count(samples[at : at + window]) > most:
+    for at in range(0, size, window):
+        if count(samples, at, min(at + window, size)) > most:
             return True
     return False
 
 
-@micropython.native
-def repeated(samples: "memoryview | bytes") -> int:
+@micropython.viper
+def repeated(samples: ptr8, size: int) -> int:
     """Return the largest number of equal samples in a row."""
-    most, row, before = 0, 0, -1
-    for sample in samples:
-        if sample == before:
-            row += 1
-        else:
-            row, before = 1, sample
+    most = row = at = 0
+    before = 256
+    while at < size:
+        row = row + 1 if samples[at] == before else 1
+        before = samples[at]
         if row > most:
             most = row
+        at += 1
     return most
 
 
-@micropython.native
-def count(samples: "memoryview | bytes") -> int:
-    """Return how many samples equal the first one."""
-    first, found = samples[0], 0
-    for sample in samples:
-        if sample == first:
+@micropython.viper
+def count(samples: ptr8, at: int, end: int) -> int:
+    """Return how many samples from `at` to `end` equal the first of them."""
+    first = samples[at]
+    found = 0
+    while at < end:
+        if samples[at] == first:
             found += 1
+        at += 1
     return found

@@ -30,8 +30,7 @@ from sabot_firmware.release.running import RunningRelease
 from sabot_firmware.sensing import LATE_BYTES, Sensing
 from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import input_log, shoe_of_cards
-from sabot_firmware.table.dealing import NO_RANDOM, Dealing
-from sabot_firmware.table.shoe_of_cards import NO_ERROR
+from sabot_firmware.table.dealing import Dealing
 from sabot_firmware.ticking import TICK_MS, Ticking
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, events, frame, games, messages
@@ -50,7 +49,6 @@ _NEWS = "provisioned"
 _PENDING = "pending"
 _CHAIN = "chain"  # its name
 _SEAL_SECRET = "seal_secret"
-_UPDATE_POOL = "update_pool"
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
 
 
@@ -84,7 +82,7 @@ class Shoe:
         self.journal = Journal(board.flash, buffers.journal)
         self.journal.mount()
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
-        key = self._command_key()
+        self.command_key = key = self._command_key()
         # The buffer of passes serves as a work buffer: it holds no pass yet.
         self.randomness = Randomness(board, self.journal, key, buffers.recent)
         self._secret_is_weak = not self.randomness.has_host_bytes
@@ -196,7 +194,7 @@ class Shoe:
                 secret = self._new_secret()
             else:
                 # The next secret depends on it too: the journal's chip does not have it.
-                self.randomness.pool.stir(SECRET, secret)
+                self.randomness.stir(SECRET, secret)
             self.seals = _seals_of(secret)
         return self.seals
 
@@ -218,19 +216,6 @@ class Shoe:
         """Stop play before the next round with sealed cards, as long as the secret is weak."""
         self.acting.held = self._secret_is_weak and self.dealing.game.face_down
         self.acting.hold_if_due()
-
-    def leave_for_update(self) -> None:
-        """Leave the updater random bytes of its own, and nothing in the journal that only this
-        version knows: an older one may follow."""
-        self.store.save(_UPDATE_POOL, self.randomness.take(b"updater"))
-        dealing = self.dealing
-        if dealing.error == NO_RANDOM:
-            self.acting.stopped = True
-            dealing.error = NO_ERROR
-            cleared = (NO_RANDOM,)
-            self.recorder.record(events.ERROR_CLEARED, dealing.shoe, dealing.round, cleared)
-            self.acting.keep_state()
-            dealing.error = NO_RANDOM  # the lock stays shut until the restart
 
     def renew_secret(self) -> None:
         """Make a new secret, once after a start, when no card is sealed or can come: it takes 60 ms

@@ -24,8 +24,8 @@ def _for_the_device() -> list[str]:
 
 
 _MACHINE_CODE = {
+    "firmware/sabot_firmware/boards/pico/board.py",
     "firmware/sabot_firmware/boards/pico/dma_ring.py",
-    "firmware/sabot_firmware/boards/pico/noise.py",
     "firmware/sabot_firmware/cards/marks.py",
     "firmware/sabot_firmware/cards/reader.py",
     "firmware/sabot_firmware/cards/scan.py",

@@ -257,7 +257,7 @@ def test_after_a_round_its_times_and_new_samples_are_in_the_pool():
             _tick(shoe)
             board.play(shoe, *_LOAD, *[card_samples(name) for name in DEALT], *[REVEAL] * rounds)
             shoe.randomness._times[:] = bytes(32)
-            shoe.randomness.pool._pool[:] = bytes(32)
+            shoe.randomness._pool[:] = bytes(32)
             _tick(shoe)
             given.add(shoe.randomness.take(b"challenge"))
     assert len(given) == 2

@@ -5,14 +5,7 @@ import hashlib
 
 from sabot_firmware.link.answers import Refusal
 from sabot_protocol import events, messages
-from sabot_protocol.chain import (
-    COMMAND_LABEL,
-    HOST_BYTES_LABEL,
-    PROOF_LABEL,
-    hmac_blocks,
-    host_bytes_key,
-    session_part,
-)
+from sabot_protocol.chain import COMMAND_LABEL, PROOF_LABEL, hmac_blocks, session_part
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Callable
@@ -39,7 +32,6 @@ class CommandGuard:
         """Random bytes that are part of each MAC of this session."""
         self.wrong = 0
         """The number of wrong MACs since the start."""
-        self._key = key or b""
         self._keyed = key is not None
         self._take = take
         self._inner, self._outer = hmac_blocks(key or b"")
@@ -95,17 +87,10 @@ class CommandGuard:
         self._last_id = command_id
         self.proven = True
 
-    def shown(self, hidden: bytes) -> bytes:
-        """Return the 32 bytes that a host has hidden in the `signed` that was taken last."""
-        blocks = hmac_blocks(host_bytes_key(self._key))
-        inner = hashlib.sha256(blocks[0])
-        inner.update(HOST_BYTES_LABEL)
-        inner.update(self._in_session)
-        inner.update(self._last_id.to_bytes(8, "big"))
-        outer = hashlib.sha256(blocks[1])
-        outer.update(inner.digest())
-        pad = outer.digest()
-        return bytes([hidden[at] ^ pad[at] for at in range(len(pad))])
+    def place(self) -> bytes:
+        """Return what no other command has: the session with its challenge, and the id of the
+        `signed` that was taken last."""
+        return self._in_session + self._last_id.to_bytes(8, "big")
 
     def _mac(self, label: bytes, content: "bytes | memoryview") -> bytes:
         inner = hashlib.sha256(self._inner)

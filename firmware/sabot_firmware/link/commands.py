@@ -10,9 +10,9 @@ import sys
 
 import sabot_protocol
 from sabot_firmware import VERSION
+from sabot_firmware.journal.randomness import drop
 from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_protocol import enums, events, games, messages
-from sabot_protocol.chain import KEY_SIZE, are_random
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.shoe import Shoe
@@ -259,11 +259,13 @@ def on_self_test(shoe: "Shoe") -> "list[object]":
 
 def on_stir(shoe: "Shoe", hidden: bytes) -> "list[object]":
     """Stir random bytes of the host into the pool."""
-    data = shoe.guard.shown(hidden) if len(hidden) == KEY_SIZE else b""
-    if not are_random(data):
-        raise Refusal("not_random")
-    randomness = shoe.randomness
-    return [randomness.add_host_bytes(data), randomness.stuck]
+    from sabot_firmware.link import stirring  # loaded when needed: saves heap
+
+    try:
+        return stirring.report(shoe, hidden)
+    finally:
+        del stirring
+        drop("sabot_firmware.link", "stirring")
 
 
 def on_update(shoe: "Shoe", size: int) -> "list[object]":
@@ -274,7 +276,9 @@ def on_update(shoe: "Shoe", size: int) -> "list[object]":
         raise Refusal("on_trial")
     if not shoe.at_rest():
         raise Refusal("in_play")
-    shoe.leave_for_update()
+    from sabot_firmware.link import stirring  # a restart follows
+
+    stirring.leave_for_update(shoe)
     shoe.running.ask_for_update()
     shoe.restart_due = True
     return _update_report(_RESTARTING)

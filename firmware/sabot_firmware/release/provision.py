@@ -9,8 +9,7 @@ board's file system erases nothing when a file is removed or replaced.
 """
 
 from sabot_firmware.journal.contents import Contents, JournalError
-from sabot_firmware.journal.keyring import SLOT_SIZE
-from sabot_firmware.journal.pool_slot import FIRST_POOL, PoolSlots
+from sabot_firmware.journal.pool_slot import FIRST_POOL, filled
 from sabot_firmware.link.answers import Refusal
 from sabot_firmware.noise import SAMPLES, stir_all
 from sabot_firmware.pool import HOST, Pool
@@ -106,9 +105,7 @@ class Provision:
         pool = Pool()
         pool.stir(HOST, host_bytes)
         stir_all(pool, self._board, bytearray(SAMPLES))
-        slot = memoryview(bytearray(SLOT_SIZE))
-        PoolSlots(key).fill(slot, FIRST_POOL, pool.take(b"kept"))
-        journal.write_pool(slot)
+        journal.write_pool(filled(key, FIRST_POOL, pool.take(b"kept")))
 
 
 def finish(store: "SettingsStore") -> None:

@@ -12,6 +12,7 @@ from firmware.tests.support.scripted import begin_chip
 from protocol.tests.helpers import random_bytes, seed_random
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.journal import Journal
+from sabot_firmware.journal.pool_slot import opened
 from sabot_firmware.journal.randomness import Randomness
 from sabot_protocol.chain import are_random, command_key
 
@@ -156,10 +157,10 @@ def test_the_chip_has_one_kept_value_which_it_does_not_show_and_no_older_one():
     flash = chip()
     before = []
     for _ in range(5):
-        unit, journal = start_of(flash)
+        _, journal = start_of(flash)
         slot = bytes(journal.pool_slot())
         sealed = slot[8:40]
-        assert flash.holds(sealed) and not flash.holds(unit._slots.opened(slot)[1])
+        assert flash.holds(sealed) and not flash.holds(opened(_KEY, slot)[1])
         for old in before:
             assert not flash.holds(old), "an old value is programmed to zeros"
         before.append(sealed)

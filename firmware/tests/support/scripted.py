@@ -11,7 +11,7 @@ from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.contents import Contents
 from sabot_firmware.journal.cursor import Cursor
-from sabot_firmware.journal.pool_slot import FIRST_POOL, PoolSlots
+from sabot_firmware.journal.pool_slot import FIRST_POOL, filled
 from sabot_firmware.release import build as build_module
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import SettingsStore
@@ -158,9 +158,7 @@ def begin_chip(flash, first_key=FIRST_KEY, random=RANDOM):
     contents = Contents(flash)
     contents.begin(first_key)
     if random is not None:
-        slot = memoryview(bytearray(keyring.SLOT_SIZE))
-        PoolSlots(command_key(first_key)).fill(slot, FIRST_POOL, random)
-        contents.write_pool(slot)
+        contents.write_pool(filled(command_key(first_key), FIRST_POOL, random))
 
 
 def provision(folder, flash, first_key=FIRST_KEY, random=RANDOM):

@@ -25,7 +25,7 @@ from sabot.link import runtime
 from sabot.release import documents
 from sabot.sim.channel import SimHands
 from sabot_firmware.journal.keyring import SLOT_SIZE, fill, fill_pool
-from sabot_firmware.journal.pool_slot import FIRST_POOL, PoolSlots
+from sabot_firmware.journal.pool_slot import FIRST_POOL, filled
 from sabot_firmware.release.provision import UNIT
 from sabot_protocol import enums
 from sabot_protocol.chain import KEY_SIZE, Chain, chain_id, command_key
@@ -355,13 +355,12 @@ class SimulatedShoe:
 def new_journal(first_key: bytes, random: bytes | None = None) -> bytes:
     """Return the content of the journal's chip of a unit that was provisioned with this key, and
     with these random bytes of the host: 32, by default new ones."""
-    slots = memoryview(bytearray(2 * SLOT_SIZE))
-    fill(slots[:SLOT_SIZE], 0, Chain(0, first_key, chain_id(first_key)))
-    of_pool = slots[SLOT_SIZE:]
+    slot = memoryview(bytearray(SLOT_SIZE))
+    fill(slot, 0, Chain(0, first_key, chain_id(first_key)))
     kept = secrets.token_bytes(KEY_SIZE) if random is None else random
-    PoolSlots(command_key(first_key)).fill(of_pool, FIRST_POOL, kept)
+    of_pool = filled(command_key(first_key), FIRST_POOL, kept)
     fill_pool(of_pool, 0)
-    return bytes(slots)
+    return bytes(slot) + bytes(of_pool)
 
 
 def environment() -> dict[str, str]:

@@ -15,7 +15,6 @@ import machine
 import micropython
 
 from sabot_firmware.boards.nor import NorFlash
-from sabot_firmware.boards.pico import noise
 from sabot_firmware.boards.pico.contacts import Contacts
 from sabot_firmware.boards.pico.lock import Lock
 from sabot_firmware.boards.pico.sampler import Sampler
@@ -25,7 +24,7 @@ from sabot_firmware.table import inputs
 from sabot_protocol import enums
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
 HIGH, LOW = 1, 0
 
@@ -85,6 +84,10 @@ _LINK_BYTES = const(64)
 
 _TEMPERATURE = const(4)  # the ADC's input
 _ADC_TENTH_MV = const(33000)  # the ADC's whole range
+_ADC, _SYSTEM = const(1), const(3)  # places in `enums.RANDOM_SOURCES`
+_UNUSED_BITS = const(4)  # MicroPython makes 16 bits of the converter's 12
+_RANDOM_BIT = const(0x4006001C)
+"""The register ROSC: RANDOMBIT (RP2040 data sheet, 2.17.8)."""
 _CTRL_C = const(3)
 _BUZZER_HZ = const(2700)
 _HALF_THE_TIME = const(32768)  # the duty, of 65,536
@@ -223,7 +226,11 @@ class Board:
         return levels
 
     def noise(self, source: int, buf: memoryview) -> None:
-        noise.fill(buf, source, self._adc)
+        if source == _SYSTEM:
+            buf[:] = os.urandom(len(buf))
+        else:
+            read = (_random_bit, self._adc.read_u16, time.ticks_us)[source]
+            _fill(buf, read, _UNUSED_BITS if source == _ADC else 0)
 
     def temperature_c(self) -> int:
         """RP2040 data sheet, 4.9.5: 706 mV at 27 degrees, 1.721 mV less for each degree more."""
@@ -316,6 +323,16 @@ class Board:
             self._octet[0] = view[at]
             self._stdout.write(self._octet)
         return size
+
+
+def _random_bit() -> int:
+    return machine.mem32[_RANDOM_BIT] & 1
+
+
+@micropython.native
+def _fill(buf: memoryview, read: "Callable[[], int]", shift: int) -> None:
+    for at in range(len(buf)):
+        buf[at] = read() >> shift & 0xFF
 
 
 def _pin(part: str) -> machine.Pin:
