@@ -19,7 +19,7 @@ from sabot_firmware.boards.pico.contacts import Contacts
 from sabot_firmware.boards.pico.lock import Lock
 from sabot_firmware.boards.pico.sampler import Sampler
 from sabot_firmware.boards.pico.ssd1306 import Display
-from sabot_firmware.native import const
+from sabot_firmware.native import const, ptr8, ptr32
 from sabot_firmware.table import inputs
 from sabot_protocol import enums
 
@@ -84,7 +84,9 @@ _LINK_BYTES = const(64)
 
 _TEMPERATURE = const(4)  # the ADC's input
 _ADC_TENTH_MV = const(33000)  # the ADC's whole range
-_ADC, _SYSTEM = const(1), const(3)  # places in `enums.RANDOM_SOURCES`
+# Places in `enums.RANDOM_SOURCES`.
+_OSCILLATOR, _ADC, _SYSTEM = const(0), const(1), const(3)
+_APART = const(16)  # turns of a loop, 5 us: the oscillator needs some time for another bit
 _UNUSED_BITS = const(4)  # MicroPython makes 16 bits of the converter's 12
 _RANDOM_BIT = const(0x4006001C)
 """The register ROSC: RANDOMBIT (RP2040 data sheet, 2.17.8)."""
@@ -228,9 +230,12 @@ class Board:
     def noise(self, source: int, buf: memoryview) -> None:
         if source == _SYSTEM:
             buf[:] = os.urandom(len(buf))
+        elif source == _OSCILLATOR:
+            _random_bits(buf, len(buf), _RANDOM_BIT)
+        elif source == _ADC:
+            _fill(buf, self._adc.read_u16, _UNUSED_BITS)
         else:
-            read = (_random_bit, self._adc.read_u16, time.ticks_us)[source]
-            _fill(buf, read, _UNUSED_BITS if source == _ADC else 0)
+            _fill(buf, time.ticks_us, 0)
 
     def temperature_c(self) -> int:
         """RP2040 data sheet, 4.9.5: 706 mV at 27 degrees, 1.721 mV less for each degree more."""
@@ -325,8 +330,18 @@ class Board:
         return size
 
 
-def _random_bit() -> int:
-    return machine.mem32[_RANDOM_BIT] & 1
+@micropython.viper
+def _random_bits(buf: ptr8, size: int, address: int) -> int:
+    """Fill `buf` with the lowest bit at the `address`; return how many."""
+    bits = ptr32(address)
+    at = 0
+    while at < size:
+        pause = 0
+        while pause < _APART:
+            pause += 1
+        buf[at] = bits[0] & 1
+        at += 1
+    return at
 
 
 @micropython.native
