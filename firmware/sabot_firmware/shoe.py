@@ -16,7 +16,7 @@ from sabot_firmware.cards.reader import Reader
 from sabot_firmware.heap import Heap
 from sabot_firmware.journal.journal import Journal
 from sabot_firmware.journal.outbox import Outbox
-from sabot_firmware.journal.randomness import Randomness
+from sabot_firmware.journal.randomness import SECRET, Randomness
 from sabot_firmware.journal.recorder import Recorder
 from sabot_firmware.journal.recovery import Recovery
 from sabot_firmware.link import commands
@@ -24,7 +24,6 @@ from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
 from sabot_firmware.native import const
 from sabot_firmware.panel import Presenting
-from sabot_firmware.pool import SECRET
 from sabot_firmware.priority import WRITING_MS, CardPriority
 from sabot_firmware.release.running import RunningRelease
 from sabot_firmware.sensing import LATE_BYTES, Sensing

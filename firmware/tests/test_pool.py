@@ -6,12 +6,12 @@ import random
 
 from firmware.tests.support.noise import SOURCES, Sources
 from protocol.tests.helpers import random_bytes, seed_random, vectors
-from sabot_firmware import noise
 from sabot_firmware.journal import keyring
+from sabot_firmware.journal import pool_slot as noise
 from sabot_firmware.journal.pool_slot import filled, opened
+from sabot_firmware.journal.randomness import Pool
 from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.stirring import shown
-from sabot_firmware.pool import Pool
 from sabot_protocol import enums
 
 

@@ -1,18 +1,37 @@
-"""The randomness of a unit: its pool, from the start on, and the value that is kept of it over a
-loss of power (docs/randomness.md).
+"""The randomness of a unit: a pool of 32 bytes, of which every random number is a hash, and the
+value that is kept of it over a loss of power (docs/randomness.md).
 
 Each start replaces the kept value, on flash, before the pool gives its first random bytes. So no
 start begins with a value from which an earlier start has given any.
 """
 
 import sys
+from hashlib import sha256
 
 from sabot_firmware.native import const
-from sabot_firmware.pool import CHAIN, HOST, TIMES, UNIT, Pool
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
     from sabot_firmware.journal.journal import Journal
+
+SIZE = 32
+
+# What is stirred in, besides the hardware's sources, which have their places in
+# `enums.RANDOM_SOURCES`.
+HOST = 16
+"""Bytes of a host."""
+TIMES = 17
+"""When cards, buttons and switches came."""
+UNIT = 18
+"""The unit's command key."""
+CHAIN = 19
+"""The secret of the present epoch of the audit chain, and the MAC of the last event."""
+SECRET = 20
+"""The sealing secret that is replaced next."""
+
+_STIR = b"sabot pool stir"
+_USE = b"sabot pool use"
+_NEXT = b"sabot pool next"
 
 _KEEP_MS = const(3600000)
 """The least time between two values that are kept: each wears the journal's chip. A host's first
@@ -23,6 +42,34 @@ _SOURCES = const(4)  # of `enums.RANDOM_SOURCES`
 _TIMER = const(2)  # its place in `enums.RANDOM_SOURCES`
 
 
+class Pool:
+    """A pool that begins with 32 bytes that were kept, or with zeros."""
+
+    def __init__(self, kept: bytes = bytes(SIZE)) -> None:
+        self._pool = bytearray(kept)
+
+    def stir(self, source: int, data: "bytes | bytearray | memoryview") -> None:
+        """Stir in `data` of any size. `source` 0-255 says what it is."""
+        digest = sha256(_STIR)
+        digest.update(bytes((source,)))
+        digest.update(data)
+        self._replace(digest)
+
+    def take(self, label: bytes, size: int = SIZE) -> bytes:
+        """Return random bytes, at most 32, for the use that `label` names, and replace the pool."""
+        digest = sha256(_USE)
+        digest.update(bytes((len(label),)))
+        digest.update(label)
+        digest.update(self._pool)
+        taken = digest.digest()[:size]
+        self._replace(sha256(_NEXT))
+        return taken
+
+    def _replace(self, digest: "sha256") -> None:  # type: ignore[valid-type]
+        digest.update(self._pool)  # type: ignore[attr-defined]
+        self._pool[:] = digest.digest()  # type: ignore[attr-defined]
+
+
 class Randomness(Pool):
     """The randomness of the unit with this command key. `journal` is mounted and nothing is queued.
     `work` is a buffer of 1 KB for the start."""
@@ -30,7 +77,6 @@ class Randomness(Pool):
     def __init__(
         self, board: "Board", journal: "Journal", command_key: bytes, work: bytearray
     ) -> None:
-        from sabot_firmware import noise
         from sabot_firmware.journal import pool_slot
 
         self._board = board
@@ -42,7 +88,7 @@ class Randomness(Pool):
         """Whether the pool has had bytes of a host. Without them no card may be sealed."""
         self.stir(UNIT, command_key)
         self.stir(CHAIN, journal.chain.secret + journal.chain.mac)
-        self.stuck = noise.stir_all(self, board, work)
+        self.stuck = pool_slot.stir_all(self, board, work)
         """The sources that failed their tests at the start: bit n is the n-th of
         `enums.RANDOM_SOURCES`."""
         self._samples = memoryview(bytearray(_BETWEEN))
@@ -50,8 +96,7 @@ class Randomness(Pool):
         self._at = 0
         self._kept_ms = 0
         self._due = False  # whether the pool has had bytes of a host since it was kept
-        del noise, pool_slot
-        drop("sabot_firmware", "noise")
+        del pool_slot
         journal.write_pool(self._next())
 
     def mark_time(self) -> None:

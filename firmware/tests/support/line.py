@@ -5,9 +5,9 @@ import os
 from firmware.tests.fakes.fake_flash import RING, new_chip
 from firmware.tests.support.ledger import Ledger
 from sabot_firmware.journal.outbox import Outbox
+from sabot_firmware.journal.randomness import Pool
 from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
-from sabot_firmware.pool import Pool
 from sabot_protocol import VERSION, cbor, enums, frame, messages
 
 _SHAPES = {shape.number: shape for shape in messages.TO_HOST}

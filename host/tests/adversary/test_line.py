@@ -33,10 +33,10 @@ from sabot.link.messages import IdentifyCommand, SetClockCommand, StatusCommand
 from sabot.link.session import Record
 from sabot_firmware.journal.journal import Journal
 from sabot_firmware.journal.outbox import Outbox
+from sabot_firmware.journal.randomness import Pool
 from sabot_firmware.link.answers import reply
 from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
-from sabot_firmware.pool import Pool
 from sabot_protocol import VERSION, messages
 from sabot_protocol.schema import Shape
 
