@@ -79,10 +79,10 @@ class Shoe:
         card_set: int = settings.get("set", 0)
         self.dealing = Dealing(game, card_set, 0)
         self.journal = Journal(board.flash, buffers.journal)
-        self.journal.mount()
+        # The buffer of passes serves as a work buffer: it holds no pass yet.
+        self.journal.mount(buffers.recent)
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
         self.command_key = key = self._command_key()
-        # The buffer of passes serves as a work buffer: it holds no pass yet.
         self.randomness = Randomness(board, self.journal, key, buffers.recent)
         self._secret_is_weak = not self.randomness.has_host_bytes
         """Whether the sealing secret may be one that was made without random bytes of a host."""

@@ -85,10 +85,11 @@ class Contents(Ring):
 
     # ---- start
 
-    def mount(self) -> None:
+    def mount(self, work: "bytearray | None" = None) -> None:
         """Find the end of the journal. Raises JournalError if the chip cannot be used, or has no
-        key because its board was never provisioned."""
-        if not self._keys.mount(memoryview(bytearray(SECTOR))):
+        key because its board was never provisioned. `work` is a buffer for a sector: a shoe has one
+        at its start, and a new one may stay in the heap."""
+        if not self._keys.mount(memoryview(work or bytearray(SECTOR))[:SECTOR]):
             if self._is_written():
                 raise JournalError("journal without its key: have it examined")
             raise JournalError("no key: provision this unit")

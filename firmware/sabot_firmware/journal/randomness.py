@@ -140,6 +140,11 @@ class Randomness(Pool):
 
 
 def drop(package: str, part: str) -> None:
-    """Forget a module that is rarely needed, so that its memory is free again."""
+    """Forget a module that is rarely needed, so that its memory is free again. MicroPython's
+    dictionaries keep a value that was deleted until its place is needed: so it is replaced first.
+    """
+    setattr(sys.modules[package], part, None)
     delattr(sys.modules[package], part)
-    del sys.modules[package + "." + part]
+    name = package + "." + part
+    sys.modules[name] = None  # type: ignore[assignment]
+    del sys.modules[name]

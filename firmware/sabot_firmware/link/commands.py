@@ -6,9 +6,7 @@ after the `id`, or nothing if a `reply` is the answer. It may raise Refusal.
 """
 
 import gc
-import sys
 
-import sabot_protocol
 from sabot_firmware import VERSION
 from sabot_firmware.journal.randomness import drop
 from sabot_firmware.link.answers import Refusal, answer_command
@@ -111,8 +109,7 @@ def _checked(document: bytes) -> games.FamilyGame:
         raise Refusal("invalid", str(error))
     finally:
         del game_rules
-        del sabot_protocol.game_rules  # type: ignore[attr-defined]
-        del sys.modules["sabot_protocol.game_rules"]
+        drop("sabot_protocol", "game_rules")
         gc.collect()
 
 
