@@ -29,7 +29,7 @@ _MACHINE_CODE = {
     "firmware/sabot_firmware/cards/marks.py",
     "firmware/sabot_firmware/cards/reader.py",
     "firmware/sabot_firmware/cards/scan.py",
-    "firmware/sabot_firmware/journal/pool_slot.py",
+    "firmware/sabot_firmware/journal/noise.py",
     "firmware/sabot_firmware/journal/seals.py",
     "firmware/sabot_firmware/panel.py",
     "firmware/sabot_firmware/priority.py",

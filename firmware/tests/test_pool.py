@@ -6,8 +6,7 @@ import random
 
 from firmware.tests.support.noise import SOURCES, Sources
 from protocol.tests.helpers import random_bytes, seed_random, vectors
-from sabot_firmware.journal import keyring
-from sabot_firmware.journal import pool_slot as noise
+from sabot_firmware.journal import keyring, noise
 from sabot_firmware.journal.pool_slot import filled, opened
 from sabot_firmware.journal.randomness import Pool
 from sabot_firmware.link.authentication import CommandGuard

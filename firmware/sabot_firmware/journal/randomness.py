@@ -8,6 +8,7 @@ start begins with a value from which an earlier start has given any.
 import sys
 from hashlib import sha256
 
+from sabot_firmware.journal import pool_slot
 from sabot_firmware.native import const
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -77,7 +78,7 @@ class Randomness(Pool):
     def __init__(
         self, board: "Board", journal: "Journal", command_key: bytes, work: bytearray
     ) -> None:
-        from sabot_firmware.journal import pool_slot
+        from sabot_firmware.journal import noise
 
         self._board = board
         self._journal = journal
@@ -88,7 +89,7 @@ class Randomness(Pool):
         """Whether the pool has had bytes of a host. Without them no card may be sealed."""
         self.stir(UNIT, command_key)
         self.stir(CHAIN, journal.chain.secret + journal.chain.mac)
-        self.stuck = pool_slot.stir_all(self, board, work)
+        self.stuck = noise.stir_all(self, board, work)
         """The sources that failed their tests at the start: bit n is the n-th of
         `enums.RANDOM_SOURCES`."""
         self._samples = memoryview(bytearray(_BETWEEN))
@@ -96,7 +97,8 @@ class Randomness(Pool):
         self._at = 0
         self._kept_ms = 0
         self._due = False  # whether the pool has had bytes of a host since it was kept
-        del pool_slot
+        del noise
+        drop("sabot_firmware.journal", "noise")
         journal.write_pool(self._next())
 
     def mark_time(self) -> None:
@@ -130,13 +132,8 @@ class Randomness(Pool):
 
     def _next(self) -> memoryview:
         """Return a slot with the next value to be kept."""
-        from sabot_firmware.journal import pool_slot
-
         self._number = (self._number | 1) + 1 | self.has_host_bytes
-        slot = pool_slot.filled(self._key, self._number, self.take(b"kept"))
-        del pool_slot
-        drop("sabot_firmware.journal", "pool_slot")
-        return slot
+        return pool_slot.filled(self._key, self._number, self.take(b"kept"))
 
 
 def drop(package: str, part: str) -> None:

@@ -258,11 +258,7 @@ def on_stir(shoe: "Shoe", hidden: bytes) -> "list[object]":
     """Stir random bytes of the host into the pool."""
     from sabot_firmware.link import stirring  # loaded when needed: saves heap
 
-    try:
-        return stirring.report(shoe, hidden)
-    finally:
-        del stirring
-        drop("sabot_firmware.link", "stirring")
+    return stirring.report(shoe, hidden)
 
 
 def on_update(shoe: "Shoe", size: int) -> "list[object]":

@@ -1,5 +1,5 @@
 """What a shoe does seldom for its randomness: takes bytes of a host, leaves some to the updater. It
-is loaded when needed, and dropped after the first."""
+is loaded when needed."""
 
 import hashlib
 

@@ -9,7 +9,8 @@ board's file system erases nothing when a file is removed or replaced.
 """
 
 from sabot_firmware.journal.contents import Contents, JournalError
-from sabot_firmware.journal.pool_slot import FIRST_POOL, SAMPLES, filled, stir_all
+from sabot_firmware.journal.noise import SAMPLES, stir_all
+from sabot_firmware.journal.pool_slot import FIRST_POOL, filled
 from sabot_firmware.journal.randomness import HOST, Pool
 from sabot_firmware.link.answers import Refusal
 from sabot_firmware.release.wipe import wipe

@@ -12,7 +12,7 @@ from binascii import unhexlify
 from sabot_firmware import VERSION
 from sabot_firmware.boards import this_board
 from sabot_firmware.boards.nor import FlashError
-from sabot_firmware.journal.pool_slot import SAMPLES, stir_all
+from sabot_firmware.journal.noise import SAMPLES, stir_all
 from sabot_firmware.journal.randomness import UNIT, Pool
 from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_firmware.link.authentication import CommandGuard
