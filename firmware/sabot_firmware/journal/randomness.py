@@ -5,6 +5,7 @@ Each start replaces the kept value, on flash, before the pool gives its first ra
 start begins with a value from which an earlier start has given any.
 """
 
+import gc
 import sys
 from hashlib import sha256
 
@@ -99,6 +100,7 @@ class Randomness(Pool):
         self._due = False  # whether the pool has had bytes of a host since it was kept
         del noise
         drop("sabot_firmware.journal", "noise")
+        gc.collect()  # what follows at a start needs larger pieces
         journal.write_pool(self._next())
 
     def mark_time(self) -> None:

@@ -9,6 +9,7 @@ import gc
 
 from sabot_firmware import VERSION
 from sabot_firmware.journal.randomness import drop
+from sabot_firmware.link import stirring
 from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_protocol import enums, events, games, messages
 
@@ -256,8 +257,6 @@ def on_self_test(shoe: "Shoe") -> "list[object]":
 
 def on_stir(shoe: "Shoe", hidden: bytes) -> "list[object]":
     """Stir random bytes of the host into the pool."""
-    from sabot_firmware.link import stirring  # loaded when needed: saves heap
-
     return stirring.report(shoe, hidden)
 
 
@@ -269,8 +268,6 @@ def on_update(shoe: "Shoe", size: int) -> "list[object]":
         raise Refusal("on_trial")
     if not shoe.at_rest():
         raise Refusal("in_play")
-    from sabot_firmware.link import stirring  # a restart follows
-
     stirring.leave_for_update(shoe)
     shoe.running.ask_for_update()
     shoe.restart_due = True

@@ -1,5 +1,6 @@
-"""What a shoe does seldom for its randomness: takes bytes of a host, leaves some to the updater. It
-is loaded when needed."""
+"""What the link does for a shoe's randomness: take bytes of a host, leave some to the updater.
+
+A start loads this module: later the heap may be in pieces."""
 
 import hashlib
 
