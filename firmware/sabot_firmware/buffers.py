@@ -14,7 +14,7 @@ QUEUE_BYTES = 4096
 RECENT_BYTES = 6 * _PASS_BYTES
 """Room for 6 of the longest passes, or about 60 usual ones."""
 
-FAULT_BYTES = 4 * _PASS_BYTES
+FAULT_BYTES = 2 * _PASS_BYTES
 
 journal = bytearray(QUEUE_BYTES)
 recent = bytearray(RECENT_BYTES)

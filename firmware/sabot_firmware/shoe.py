@@ -83,7 +83,7 @@ class Shoe:
         self.journal.mount(buffers.recent)
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
         self.command_key = key = self._command_key()
-        self.randomness = Randomness(board, self.journal, key, buffers.recent)
+        self.randomness = Randomness(board, self.journal, self.store, key, buffers.recent)
         self._secret_is_weak = not self.randomness.has_host_bytes
         """Whether the sealing secret may be one that was made without random bytes of a host."""
         self.seals: "Seals | None" = None
@@ -233,13 +233,13 @@ class Shoe:
         acting, randomness = self.acting, self.randomness
         self.renew_secret()
         self.hold_rounds()
+        # A pool with bytes of a host is kept only once no card can be sealed under an older secret.
+        if not acting.held and self.at_rest():
+            randomness.keep(self.board.ticks_ms())
         acting.end_hold()
         if acting.round_over and self.at_rest():
             acting.round_over = False
             randomness.stir_between()
-        # A pool with bytes of a host is kept only once no card can be sealed under an older secret.
-        if not acting.held:
-            randomness.keep(self.board.ticks_ms())
 
     def _command_key(self) -> bytes:
         key: bytes = self.store.load(_COMMAND_KEY)  # type: ignore[assignment]

@@ -26,9 +26,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
     from sabot_firmware.interfaces import Flash, Readable
 
-# Kinds in the queue only, for the keyring:
-_KEY = const(5)  # the secret of a new epoch
-_POOL = const(6)  # the value of the pool
+_KEY = const(5)  # a kind in the queue only: the secret of a new epoch, for the keyring
 
 _AHEAD = const(3)  # sectors kept erased
 _ZERO_PAGE = bytes(PAGE)
@@ -61,24 +59,17 @@ class Journal(Contents):
         """Queue the next event and add it to the chain."""
         chain = self.chain
         if chain.move_on(self.number):
+            self._make_queue_room(keyring.SLOT_SIZE + HEAD_SIZE)
+            at = self._tail
+            self._queue[at] = _KEY
+            begin = at + HEAD_SIZE
             # The events of the epoch are in the sector that is open now, or in later ones.
             place = max(self._open, 0)
-            keyring.fill(self._put_slot(_KEY), place, chain)
+            keyring.fill(self._queued[begin : begin + keyring.SLOT_SIZE], place, chain)
+            self._tail = begin + keyring.SLOT_SIZE
         chain.add(record[:size])
         self._put(EVENT, record, size, chain.mac)
         self.number += 1
-
-    def put_pool(self, slot: "memoryview") -> None:
-        """Queue the slot that `PoolSlots.fill` has made."""
-        self._put_slot(_POOL)[:] = slot
-
-    def _put_slot(self, kind: int) -> memoryview:
-        """Queue a slot of the keyring; return the place for its content."""
-        self._make_queue_room(keyring.SLOT_SIZE + HEAD_SIZE)
-        self._queue[self._tail] = kind
-        begin = self._tail + HEAD_SIZE
-        self._tail = begin + keyring.SLOT_SIZE
-        return self._queued[begin : self._tail]
 
     def put(self, kind: int, payload: "memoryview", size: int) -> None:
         """Queue an entry that is not an event."""
@@ -149,8 +140,8 @@ class Journal(Contents):
         """Do all programs and erases, in one order. Yield whether it did something."""
         while True:
             if self._head != self._tail:
-                if self._queue[self._head] >= _KEY:
-                    yield from self._write_slot()
+                if self._queue[self._head] == _KEY:
+                    yield from self._write_key()
                 elif self._fits() == 0:
                     yield from self._open_sector()
                 else:
@@ -160,12 +151,11 @@ class Journal(Contents):
             else:
                 yield False
 
-    def _write_slot(self) -> "Iterator[bool]":
+    def _write_key(self) -> "Iterator[bool]":
         size = HEAD_SIZE + keyring.SLOT_SIZE
-        slot, keys = self._slot, self._keys
+        slot = self._slot
         slot[:] = self._queued[self._head + HEAD_SIZE : self._head + size]
-        of_pool = self._queue[self._head] == _POOL
-        for _ in keys.write_pool(slot) if of_pool else keys.write(slot):
+        for _ in self._keys.write(slot):
             yield True
         for i in range(self._head, self._head + size):
             self._queue[i] = 0
@@ -174,7 +164,7 @@ class Journal(Contents):
     def _fits(self) -> int:
         """Return how many bytes of whole entries, from the queue's head on, fit into the sector."""
         at = self._head
-        while at != self._tail and self._queue[at] < _KEY:
+        while at != self._tail and self._queue[at] != _KEY:
             end = at + self._queue[at + 1] + OVERHEAD
             if self._at + end - self._head - self._verified > SECTOR:
                 break

@@ -9,12 +9,12 @@ import gc
 import sys
 from hashlib import sha256
 
-from sabot_firmware.journal import pool_slot
 from sabot_firmware.native import const
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
     from sabot_firmware.journal.journal import Journal
+    from sabot_firmware.store import SettingsStore
 
 SIZE = 32
 
@@ -36,10 +36,12 @@ _USE = b"sabot pool use"
 _NEXT = b"sabot pool next"
 
 _KEEP_MS = const(3600000)
-"""The least time between two values that are kept: each wears the journal's chip. A host's first
+"""The least time between two values that are kept: each wears the board's flash. A host's first
 bytes are kept at once."""
 _BETWEEN = const(32)
 """Samples of each source that are stirred in between two rounds, and times that are."""
+MORE = "pool_more"
+"""The document with what is kept of the pool after a start; the next start stirs it in."""
 _SOURCES = const(4)  # of `enums.RANDOM_SOURCES`
 _TIMER = const(2)  # its place in `enums.RANDOM_SOURCES`
 
@@ -49,6 +51,10 @@ class Pool:
 
     def __init__(self, kept: bytes = bytes(SIZE)) -> None:
         self._pool = bytearray(kept)
+
+    def begin(self, kept: bytes) -> None:
+        """Begin again with what was kept."""
+        self._pool[:] = kept
 
     def stir(self, source: int, data: "bytes | bytearray | memoryview") -> None:
         """Stir in `data` of any size. `source` 0-255 says what it is."""
@@ -73,35 +79,36 @@ class Pool:
 
 
 class Randomness(Pool):
-    """The randomness of the unit with this command key. `journal` is mounted and nothing is queued.
-    `work` is a buffer of 1 KB for the start."""
+    """The randomness of the unit with this command key. `journal` is mounted and nothing is queued;
+    `store` has the unit's documents. `work` is a buffer of 1 KB for the start."""
 
     def __init__(
-        self, board: "Board", journal: "Journal", command_key: bytes, work: bytearray
+        self,
+        board: "Board",
+        journal: "Journal",
+        store: "SettingsStore",
+        command_key: bytes,
+        work: bytearray,
     ) -> None:
-        from sabot_firmware.journal import noise
+        from sabot_firmware.journal import pool_start
 
+        Pool.__init__(self)
         self._board = board
-        self._journal = journal
-        self._key = command_key
-        self._number, kept = pool_slot.opened(command_key, journal.pool_slot())
-        super().__init__(kept)
-        self.has_host_bytes = self._number & 1 == 1
-        """Whether the pool has had bytes of a host. Without them no card may be sealed."""
-        self.stir(UNIT, command_key)
-        self.stir(CHAIN, journal.chain.secret + journal.chain.mac)
-        self.stuck = noise.stir_all(self, board, work)
-        """The sources that failed their tests at the start: bit n is the n-th of
-        `enums.RANDOM_SOURCES`."""
+        self._store = store
+        self.has_host_bytes, self.stuck = pool_start.begin(
+            self, board, journal, store, command_key, work
+        )
+        """Whether the pool has had bytes of a host: without them no card may be sealed. And which
+        sources failed their tests: bit n is the n-th of `enums.RANDOM_SOURCES`."""
         self._samples = memoryview(bytearray(_BETWEEN))
         self._times = bytearray(_BETWEEN)
         self._at = 0
         self._kept_ms = 0
         self._due = False  # whether the pool has had bytes of a host since it was kept
-        del noise
-        drop("sabot_firmware.journal", "noise")
+        del pool_start
+        for part in ("pool_start", "pool_slot", "noise"):
+            drop("sabot_firmware.journal", part)
         gc.collect()  # what follows at a start needs larger pieces
-        journal.write_pool(self._next())
 
     def mark_time(self) -> None:
         """Note when something came from outside: a card, a button."""
@@ -126,16 +133,12 @@ class Randomness(Pool):
         return first
 
     def keep(self, now_ms: int) -> None:
-        """Keep the pool if it has had bytes of a host, but not more often than each hour."""
+        """Keep the pool for the next start if it has had bytes of a host, but not more often than
+        each hour. It takes 60 ms of erasing flash, so no card may come now."""
         if self._due and now_ms - self._kept_ms >= _KEEP_MS:
             self._due = False
             self._kept_ms = now_ms
-            self._journal.put_pool(self._next())
-
-    def _next(self) -> memoryview:
-        """Return a slot with the next value to be kept."""
-        self._number = (self._number | 1) + 1 | self.has_host_bytes
-        return pool_slot.filled(self._key, self._number, self.take(b"kept"))
+            self._store.save(MORE, self.take(b"kept"))
 
 
 def drop(package: str, part: str) -> None:
