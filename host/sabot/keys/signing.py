@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from sabot.errors import KeysUnusable
+from sabot_firmware.release.ed25519 import is_weak
 
 PrivateKey = Ed25519PrivateKey
 
@@ -128,7 +129,10 @@ def load_public(path: Path) -> bytes:
         key = None
     if not isinstance(key, Ed25519PublicKey):
         raise KeysUnusable(f"{path}: not a public Ed25519 key; name a NAME.pub.pem")
-    return key.public_bytes_raw()
+    public = key.public_bytes_raw()
+    if is_weak(public):
+        raise KeysUnusable(f"{path}: a key of small order, for which anyone can sign; take another")
+    return public
 
 
 def exposed(path: Path) -> bool:
@@ -147,7 +151,13 @@ def sign(private: PrivateKey, data: bytes) -> bytes:
 
 
 def verify(public: bytes, signature: bytes, data: bytes) -> bool:
-    """Whether `signature` is the signature over `data` by the key `public` (32 raw bytes)."""
+    """Whether `signature` is the signature over `data` by the key `public` (32 raw bytes).
+
+    What a shoe refuses is refused here too: keys and commitments of small order, which OpenSSL
+    takes (docs/security.md).
+    """
+    if is_weak(public) or is_weak(signature[:PUBLIC_SIZE]):
+        return False
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, data)
     except (InvalidSignature, ValueError):
