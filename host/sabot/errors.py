@@ -213,7 +213,8 @@ class SuitesMissing(SabotError):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"{what} is not installed; in the checkout: pip install --require-hashes -r .lock/hil.txt"
+            f"{what} is not installed; in the checkout: "
+            "pip install --require-hashes -r .lock/hil.txt"
         )
 
 

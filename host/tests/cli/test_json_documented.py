@@ -31,6 +31,7 @@ from sabot.log.store import open_store
 from sabot.receipts.receipt import NUMBERS, make
 from sabot.receipts.statement import SiteCheckpoint
 from sabot.release import build as releases
+from sabot.release import modules
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
 from sabot.sim.process import SimulatedShoe
@@ -50,6 +51,7 @@ _BY_NAME = {
     ("odds BLACKJACK", "wagers"),
     ("settle", "handlers"),
     ("odds", "wagers.*.pays"),
+    ("release show", "built_from"),
     ("games", "wagers[].pays"),
     ("games show", "wagers[].pays"),
 }
@@ -276,6 +278,8 @@ def _of_releases(house: Path) -> Iterator[tuple[str, str]]:
         patch.setattr(
             releases, "modules_of", lambda board: {**changed, "sabot_firmware/z.mpy": b"z"}
         )
+        sources = {**modules.sources_of("sim"), "sabot_firmware/z.py": b"z"}
+        patch.setattr(releases, "sources_of", lambda board: sources)
         releases.save(releases.build("sim", made.HOUSE), house / "two")
     for pair in (("one", "two"), ("two", "one")):
         yield "release compare", _run("release", "compare", *pair, "--json", codes=(1,))
