@@ -8,7 +8,7 @@ from pathlib import Path
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _OTHERS_WRITE = 0o022
 _OTHERS = 0o077
-_PRIVATE = 0o700
+_PRIVATE, _PRIVATE_FILE = 0o700, 0o600
 
 
 class NotPrivate(OSError):
@@ -46,6 +46,16 @@ def open_private(parent: int, name: str, *, make: bool = False) -> int:
         os.close(folder)
         raise
     return folder
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only this user can read and write, whatever the umask. Raises
+    FileExistsError, also for a link; OSError."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE_FILE)
+    try:
+        os.fchmod(descriptor, _PRIVATE_FILE)
+    finally:
+        os.close(descriptor)
 
 
 def replace_whole(path: Path, data: bytes, mode: int) -> None:
