@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,6 +57,15 @@ def make_private(path: Path) -> None:
         os.fchmod(descriptor, _PRIVATE_FILE)
     finally:
         os.close(descriptor)
+
+
+def others_may_use(path: Path) -> bool:
+    """Whether other users than its owner may read or write a file; False if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and bool(status.st_mode & _OTHERS)
 
 
 def replace_whole(path: Path, data: bytes, mode: int) -> None:
