@@ -39,7 +39,9 @@ def _say_who_may_read(log: Path) -> None:
     files = [log, *(log.with_name(log.name + ending) for ending in ("-wal", "-shm"))]
     exposed = " ".join(str(each) for each in files if others_may_use(each))
     if exposed:
-        problems.print(plain(f"{log}: other users may read or change this log; chmod 600 {exposed}"))
+        problems.print(
+            plain(f"{log}: other users may read or change this log; chmod 600 {exposed}")
+        )
 
 
 def _db(what: str) -> Any:

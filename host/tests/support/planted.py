@@ -27,5 +27,6 @@ def journal_of(names: Path | None, pages: int) -> bytes:
 def plain_database(path: Path) -> None:
     """Make a database without write-ahead mode, with pages of 1,024 bytes."""
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("PRAGMA page_size=1024; CREATE TABLE t (a); INSERT INTO t DEFAULT"
-                                 " VALUES;")
+        connection.executescript(
+            "PRAGMA page_size=1024; CREATE TABLE t (a); INSERT INTO t DEFAULT VALUES;"
+        )
