@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import tzinfo
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,9 +31,8 @@ def _place(given: object) -> Place:
     return place
 
 
-@cache
 def _say_who_may_read(log: Path) -> None:
-    """Say, once, that other users may read or change a log: it has the hashes of passwords, and the
+    """Say that other users may read or change a log: it has the hashes of passwords, and the
     secrets of the desk."""
     files = [log, *(log.with_name(log.name + ending) for ending in ("-wal", "-shm"))]
     exposed = " ".join(str(each) for each in files if others_may_use(each))

@@ -137,8 +137,8 @@ def test_a_thread_that_dies_ends_the_command(
     ended_well = []
 
     def work() -> int:
-        threading.Thread(target=lambda: 1 // 0, name="looks").start()
         try:
+            threading.Thread(target=lambda: 1 // 0, name="looks").start()
             threading.Event().wait(_WAIT_S)
         except KeyboardInterrupt:
             ended_well.append(True)
