@@ -1,5 +1,6 @@
 """Files and folders that sabot makes: no other user can have put a link in their place."""
 
+import errno
 import os
 import secrets
 import stat
@@ -66,6 +67,23 @@ def others_may_use(path: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISREG(status.st_mode) and bool(status.st_mode & _OTHERS)
+
+
+class TooLarge(OSError):
+    """A file that is larger than any of its kind."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        super().__init__(errno.EFBIG, f"it has over {most:,} bytes", str(path))
+
+
+def read_bounded(path: Path, most: int) -> bytes:
+    """Return the content of a file, also of a pipe, of at most `most` bytes. Raises TooLarge;
+    OSError."""
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise TooLarge(path, most)
+    return data
 
 
 def replace_whole(path: Path, data: bytes, mode: int) -> None:

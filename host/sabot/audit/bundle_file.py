@@ -10,7 +10,7 @@ from sabot.audit import chain
 from sabot.audit.checks.findings import Finding
 from sabot.audit.tombstone import ContextRecord
 from sabot.errors import BundleUnusable
-from sabot.files import replace_whole
+from sabot.files import TooLarge, read_bounded, replace_whole
 from sabot.keys import signing
 from sabot.link.events import Event
 from sabot.link.wire import WireError, parse_event
@@ -179,14 +179,13 @@ def read(path: Path) -> tuple[Bundle, bytes]:
     read, is too large, is not a bundle, is damaged or cut off, or has another version.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_SIZE + 1)
-    except OSError as error:
-        raise BundleUnusable(f"{path}: cannot be read ({error.strerror}); check the name") from None
-    if len(data) > MAX_SIZE:
+        data = read_bounded(path, MAX_SIZE)
+    except TooLarge:
         raise BundleUnusable(
             f"{path}: over {MAX_SIZE:,} bytes, too large for a bundle; is it another file?"
-        )
+        ) from None
+    except OSError as error:
+        raise BundleUnusable(f"{path}: cannot be read ({error.strerror}); check the name") from None
     return parse(data, path)
 
 

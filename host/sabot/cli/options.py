@@ -13,6 +13,7 @@ from sabot.cli.view import Output, problems
 from sabot.errors import Misused
 from sabot.files import others_may_use
 from sabot.log.place import Place, place_of
+from sabot.numbers import whole
 from sabot.terminal import plain
 
 DEFAULT_DB = Path("sabot.sqlite")
@@ -170,8 +171,8 @@ def choices_of(chosen: list[str] | None) -> dict[str, object]:
             )
         if name in choices:
             raise typer.BadParameter(f"{name} is chosen twice; choose it once")
-        number = int(value) if value.isascii() and value.isdecimal() else value
-        choices[name] = {"yes": True, "no": False}.get(value, number)
+        number = whole(value)
+        choices[name] = {"yes": True, "no": False}.get(value, value if number is None else number)
     return choices
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import cbor2
 
+from sabot import numbers
 from sabot.audit import chain
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import FoundInUnit
@@ -200,6 +201,8 @@ def _decoded(record: bytes) -> tuple[int, int, str, str, dict[str, Any]]:
         shortest = cbor2.dumps(note, canonical=True)
     except (cbor2.CBORError, RecursionError, OverflowError, ValueError, TypeError):
         raise ValueError("it is not CBOR") from None
+    if not numbers.fit(note):
+        raise ValueError("it has a number of over 64 bits")
     if not isinstance(note, list) or [type(each) for each in note] != [int, int, str, str, dict]:
         raise ValueError("it has other items than a note")
     if shortest != record:
