@@ -22,7 +22,7 @@ from sabot.log.store import open_store
 
 __all__ = ["dealt"]
 
-_CASES = 40
+_CASES = 20
 _DIGITS = "9" * 5000
 VALUES = [
     None, b"", b"\xff" * 40, _DIGITS, _DIGITS.encode(), "", "\x1b[2J", -1, 0, 1 << 62,
