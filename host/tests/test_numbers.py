@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from sabot.files import TooLarge, read_bounded
 from sabot.floor.wall import natural
 from sabot.keys import chain_keys, key_lines, signing
 from sabot.link import log_socket
+from sabot.link.wire import WireError, parse_event
 from sabot.listening import address_of
 from sabot.numbers import LARGEST, fit, whole
 from sabot.release.bootloader_drive import image_bytes
@@ -79,6 +81,25 @@ def test_a_note_with_a_huge_number_cannot_be_read(place: int) -> None:
 def test_a_message_of_a_program_with_a_huge_number_is_none() -> None:
     assert log_socket.unpacked(log_socket.packed("shoes", 5)) == ["shoes", 5]
     assert log_socket.unpacked(log_socket.packed("shoes", HUGE)) == []
+
+
+@pytest.mark.parametrize("kind", [0x5B, 0x7B, 0x9B, 0xBB], ids=["bytes", "text", "list", "map"])
+@pytest.mark.parametrize("size", [1 << 30, 1 << 40, 1 << 62])
+def test_nothing_is_set_aside_for_a_length_that_only_is_claimed(kind: int, size: int) -> None:
+    data = bytes([kind]) + size.to_bytes(8, "big") + b"\1" * 20
+    tracemalloc.start()
+    try:
+        for read, error in (
+            (signing.open_sealed, signing.NotSealed),
+            (parse_event, WireError),
+            (Note.parse, NoteUnusable),
+        ):
+            with pytest.raises(error):
+                read(data)
+        assert log_socket.unpacked(data) == []
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_names_of_tables_sort_whatever_digits_they_have() -> None:
