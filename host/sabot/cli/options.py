@@ -36,11 +36,14 @@ def _say_who_may_read(log: Path) -> None:
     """Say that other users may read or change a log: it has the hashes of passwords, and the
     secrets of the desk."""
     files = [log, *(log.with_name(log.name + ending) for ending in ("-wal", "-shm"))]
-    exposed = " ".join(str(each) for each in files if others_may_use(each))
-    if exposed:
-        problems.print(
-            plain(f"{log}: other users may read or change this log; chmod 600 {exposed}")
-        )
+    exposed = [each for each in files if others_may_use(each)]
+    if not exposed:
+        return
+    from sabot.log.sqlite.opening import is_database  # seldom needed
+
+    if is_database(log):
+        named = " ".join(map(str, exposed))
+        problems.print(plain(f"{log}: other users may read or change this log; chmod 600 {named}"))
 
 
 def _db(what: str) -> Any:

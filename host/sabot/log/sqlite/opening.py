@@ -88,6 +88,15 @@ def _look_beside(real: Path, shown: Path) -> None:
             raise _planted(name, why)
 
 
+def is_database(path: Path) -> bool:
+    """Whether a file begins as one of SQLite does."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
 def real_path(path: Path) -> Path:
     """Return the path of the file itself, beside which SQLite looks. Raises DatabaseUnusable if
     links lead in a circle."""
