@@ -31,7 +31,9 @@ _RENAMED = {
 }
 """Names that commands had, and those that they have now."""
 
-_OF_THE_OUTPUT = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF))
+_OF_THE_OUTPUT = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EAGAIN)
+)
 """Errors of a write, which do not name the file."""
 
 
