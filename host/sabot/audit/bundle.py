@@ -317,12 +317,15 @@ def _wrong_keys(bundle: Bundle, own: Mapping[int, bytes] | None) -> Iterator[Fin
 
 
 def _wrong_context(bundle: Bundle, macs: chain.MacKeys) -> Iterator[Finding]:
+    known = set(bundle.epochs())
     for each in bundle.context:
         before = each.before or (bundle.chain if each.number == 1 else b"")
-        key = macs.mac_key(chain.epoch_of(each.number))
-        if not before:
+        epoch = chain.epoch_of(each.number)
+        if epoch not in known:
+            detail = "its record does not carry its number: its MAC cannot be checked"
+        elif not before:
             detail = "the MAC of the event before it is unknown: its own cannot be checked"
-        elif not compare_digest(chain.mac(key, before, each.record), each.mac):
+        elif not compare_digest(chain.mac(macs.mac_key(epoch), before, each.record), each.mac):
             detail = "its MAC does not fit the chain"
         else:
             continue

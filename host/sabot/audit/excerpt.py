@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise, takewhile
 
 from sabot.audit.bundle import chain_id_of, check_bundle, facts_of, unit_keys
-from sabot.audit.bundle_file import MAX_SIZE, Bundle, epochs_of
+from sabot.audit.bundle_file import MAX_NUMBER, MAX_SIZE, Bundle, epochs_of
 from sabot.audit.checks.findings import Summary
 from sabot.audit.context import context_before, mac_before, tombstones
 from sabot.errors import BundleUnusable, DatabaseUnusable
@@ -60,6 +60,11 @@ def collect(
             f"{unit} shoe {shoe}: has not ended in {store.place}; --open exports it up to now"
         )
     records = _up_to_gap(store, unit, [*_lead(store, unit, start), *dealt])
+    if records[-1][0] > MAX_NUMBER:
+        raise BundleUnusable(
+            f"{unit} shoe {shoe}: not exported: it has an event {records[-1][0]}, a number that no "
+            "shoe reaches; `sabot verify` reports what is wrong with it"
+        )
     context = context_before(store, unit, records[0][0])
     chain_id = chain_id_of(context, records)
     epochs = epochs_of(context, records)

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from sabot.audit import checkpoints, context, retention
-from sabot.audit.chain import MacKeys, Ratchet, epoch_of, mac
+from sabot.audit.chain import MOST_EVENTS, MacKeys, Ratchet, epoch_of, mac
 from sabot.audit.checkpoints import Checkpoint
 from sabot.audit.checks import desk_checks, seam_checks, tombstone_checks
 from sabot.audit.checks.chain_events import RawRecord
@@ -291,7 +291,8 @@ def _fits(first_key: bytes, rows: Sequence[RawRecord]) -> bool:
     for number, record, stored in rows:
         if not all(isinstance(each, bytes) for each in (record, stored)) or type(number) is not int:
             continue
-        if number == due and mac(ratchet.mac_key(epoch_of(number)), before, record) == stored:
-            return True
+        if number == due <= MOST_EVENTS:
+            if mac(ratchet.mac_key(epoch_of(number)), before, record) == stored:
+                return True
         before, due = stored, number + 1
     return False

@@ -11,6 +11,7 @@ from typing import Any
 
 import cbor2
 
+from sabot import numbers
 from sabot.text import printable, shortened
 
 MOST_BYTES = 4096
@@ -111,6 +112,8 @@ class Note:
             raise NoteUnusable(f"a note has at most {MOST_BYTES} bytes")
         try:
             content = cbor2.loads(data)
+            if not numbers.fit(content):
+                raise ValueError
         except (cbor2.CBORDecodeError, RecursionError, OverflowError, ValueError, TypeError):
             raise NoteUnusable("not CBOR") from None
         if not isinstance(content, list) or len(content) != 5 or not isinstance(content[4], dict):

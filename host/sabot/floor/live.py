@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
+from sabot import faults
 from sabot.desk.alerts import AlertLog, RaisedAlert
 from sabot.desk.desk import Desk
 from sabot.errors import NoDatabaseServer, SabotError
@@ -25,7 +26,6 @@ from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot.notable.alert_raiser import AlertRaiser
 from sabot.notable.silence import held_now, silent_before, silent_now
 from sabot.notable.unit_alerts import AlertLimits
-from sabot.text import printable
 
 _POLL_S = 0.02
 _BUSY_SHARE = 0.2  # of a core at most is spent on looking for what is new
@@ -484,5 +484,4 @@ class Floor:
 
 
 def _fault_text(what: str, error: Exception) -> str:
-    why = printable(f"{type(error).__name__}: {error}")
-    return f"{what}, a fault in Sabot itself ({why})"
+    return f"{what}: {faults.text_of(error)}"

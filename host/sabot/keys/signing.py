@@ -26,7 +26,9 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from sabot import numbers
 from sabot.errors import KeysUnusable
+from sabot.files import TooLarge, read_bounded
 from sabot_firmware.release.ed25519 import is_weak
 
 PrivateKey = Ed25519PrivateKey
@@ -227,13 +229,16 @@ def _decode_canonical(data: bytes) -> Any:
         raise NotSealed(f"not CBOR ({error})") from None
     if not canonical:
         raise NotSealed("not canonical CBOR")
+    if not numbers.fit(value):
+        raise NotSealed("has a number of over 64 bits")
     return value
 
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(_MOST_PEM_BYTES)
+        return read_bounded(path, _MOST_PEM_BYTES)
+    except TooLarge:  # no key is
+        return b""
     except OSError as error:
         raise KeysUnusable(
             f"{path}: cannot be read ({error.strerror}); check the name of the key"

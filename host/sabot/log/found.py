@@ -102,10 +102,24 @@ def has_kind(wanted: Filter, kind: str) -> bool:
 
 
 def row_of(values: Sequence[Any]) -> Row:
-    """Return a row whose kind was derived by any version of Sabot."""
-    row = Row._make(values)
-    kind = _KNOWN_NOW.get(row.kind) if isinstance(row.kind, str) else None
-    return row if kind is None else row._replace(kind=kind)
+    """Return a row whose kind was derived by any version of Sabot. What is no number where one is
+    due, or no bytes, counts as nothing: whoever can write to the log can put anything there, and
+    `verify` reports it."""
+    unit, number, kind, unix_ms, shoe, round_, received, data, mac = values
+    if type(number) is not int or type(shoe) is not int or type(round_) is not int:
+        number, shoe, round_ = _number(number), _number(shoe), _number(round_)
+    if type(received) is not int or (unix_ms is not None and type(unix_ms) is not int):
+        received, unix_ms = _number(received), _number(unix_ms) or None
+    if type(data) is not bytes or type(mac) is not bytes:
+        data, mac = (each if type(each) is bytes else b"" for each in (data, mac))
+    if type(kind) is not str:
+        kind = DAMAGED
+    kind = _KNOWN_NOW.get(kind, kind)
+    return Row(unit, number, kind, unix_ms, shoe, round_, received, data, mac)
+
+
+def _number(value: object) -> int:
+    return value if type(value) is int else 0
 
 
 def selects(wanted: Filter, row: Row) -> bool:

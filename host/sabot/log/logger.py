@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from sabot import silences
+from sabot import faults, silences
 from sabot.errors import (
     BadAnswer,
     CommandRefused,
     HistoryDiffers,
-    InternalError,
     KeysUnusable,
     NoDatabaseServer,
     NoShoe,
@@ -22,6 +21,7 @@ from sabot.errors import (
     SameUnit,
     UnitNotProven,
 )
+from sabot.faults import internal_error
 from sabot.host_clock import HostClock, ShoeClock
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
@@ -167,15 +167,23 @@ class Logger:
         try:
             self._log(port)
         finally:
-            self._presence.ended(port)
-            self._presence.store()
-            self._ended[port].set()
+            try:
+                self._presence.ended(port)
+                self._presence.store()
+            finally:
+                self._ended[port].set()
 
     def _note_presence(self) -> None:
+        said = ""
         while not self._stop.wait(EVERY_S) and not self.wait(0):
-            self._presence.store()
-            if moved_ms := self._host_clock.moved_ms():
-                self._warn(host_clock_was_set(moved_ms))
+            try:
+                self._presence.store()
+                if moved_ms := self._host_clock.moved_ms():
+                    self._warn(host_clock_was_set(moved_ms))
+            except Exception as error:  # the events are logged all the same
+                if (text := faults.text_of(error)) != said:
+                    said = text
+                    self._warn(f"the log does not note which shoes it has, and goes on: {text}")
 
     def _log(self, port: str) -> None:
         pause_s, attached_once, reported = _FIRST_PAUSE_S, False, ""
@@ -240,12 +248,8 @@ class Logger:
                 self._give_up(port, error)
                 return
             except Exception as error:
-                fault = InternalError(
-                    f"{port}: a fault of sabot itself ({type(error).__name__}: {error}); "
-                    "the shoe keeps its events: start the log again, and report this"
-                )
-                self.failures[port] = fault
-                self._readers.lost(port, str(fault))
+                what = f"{port}: its log has ended, the shoe keeps its events; start the log again"
+                self._give_up(port, internal_error(what, error))
                 return
             finally:
                 self._release(port)

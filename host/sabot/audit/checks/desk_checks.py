@@ -14,6 +14,7 @@ from typing import Any
 
 import cbor2
 
+from sabot import numbers
 from sabot.audit import chain
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import FoundInUnit
@@ -26,7 +27,8 @@ from sabot_protocol.events import MAC_SIZE
 
 TABLES = ("desk", "desk_key", "users", "sessions")
 _PROBED = 64  # the first notes, which are tried to find out which key made them
-_FARTHEST = 10_000_000  # most notes that can be missing: no desk writes more
+_FARTHEST = 1_000_000  # most notes that can be missing
+_MOST_NOTES = chain.epoch_of(chain.MOST_EVENTS)  # a desk has an epoch for each note
 _SHOWN = 60  # characters of a name
 _LONGEST = 200  # characters or bytes of a value in the tables of users and sessions
 _IN_ORDER = "ORDER BY number"
@@ -97,7 +99,7 @@ def _check_notes(
     """Check the chain, and take what its notes say. Return the number of the next note."""
     due, before = 1, None if ratchet is None else ratchet.chain
     for number, record, mac in rows:
-        if not due <= number <= due + _FARTHEST:
+        if not due <= number <= min(due + _FARTHEST, _MOST_NOTES):
             found.add(due, "changed", f"a row {number}, which no desk can have written")
             continue
         if number > due:
@@ -137,7 +139,7 @@ def _check_key(
         found.add(due, "truncated", f"{detail}, but the log ends with note {due - 1}")
     elif not isinstance(secret, bytes) or len(secret) != KEY_SIZE:
         found.add(due, "truncated", "the secret of the next note is not a secret")
-    elif ratchet is not None:
+    elif ratchet is not None and due <= _MOST_NOTES:
         if hashlib.sha256(MAC_LABEL + secret).digest() != ratchet.mac_key(due):
             detail = "the secret is not that of the next note: notes were removed at the end"
             found.add(due, "truncated", detail)
@@ -183,11 +185,12 @@ def _ratchet(keys: Keys | None, rows: Iterable[_Row]) -> Ratchet | None:
     ratchets = [Ratchet(key) for each in chains if (key := keys.first_key(UNIT, each)) is not None]
     first = list(rows)
     for ratchet in ratchets:
-        befores = [ratchet.chain or b"", *(mac for _, _, mac in first)]
-        for before, (number, record, mac) in zip(befores, first, strict=False):
-            if 0 < number <= _FARTHEST:
+        due, before = 1, ratchet.chain or b""
+        for number, record, mac in first:
+            if number == due <= _MOST_NOTES:
                 if chain.mac(ratchet.mac_key(number), before, record) == mac:
                     return ratchet
+            due, before = number + 1, mac
     return ratchets[-1]
 
 
@@ -198,6 +201,8 @@ def _decoded(record: bytes) -> tuple[int, int, str, str, dict[str, Any]]:
         shortest = cbor2.dumps(note, canonical=True)
     except (cbor2.CBORError, RecursionError, OverflowError, ValueError, TypeError):
         raise ValueError("it is not CBOR") from None
+    if not numbers.fit(note):
+        raise ValueError("it has a number of over 64 bits")
     if not isinstance(note, list) or [type(each) for each in note] != [int, int, str, str, dict]:
         raise ValueError("it has other items than a note")
     if shortest != record:

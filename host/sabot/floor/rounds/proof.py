@@ -11,7 +11,7 @@ from hmac import compare_digest
 
 from sabot.audit import context
 from sabot.audit.bundle import ratchet_of
-from sabot.audit.chain import Ratchet, epoch_of, mac
+from sabot.audit.chain import MOST_EVENTS, Ratchet, epoch_of, mac
 from sabot.audit.checks.findings import Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.known_games import KnownGames
@@ -74,9 +74,9 @@ class Prover:
             before = before or (ratchet.chain or b"" if number == 0 else b"")
             found: list[bool | None] = []
             for each, data, stored in records:
-                known = each == number + 1 and bool(before)
-                key = ratchet.mac_key(epoch_of(each))
-                found.append(compare_digest(mac(key, before, data), stored) if known else None)
+                known = each == number + 1 <= MOST_EVENTS and bool(before)
+                right = mac(ratchet.mac_key(epoch_of(each)), before, data) if known else b""
+                found.append(compare_digest(right, stored) if known else None)
                 number, before = each, stored
             return found
 

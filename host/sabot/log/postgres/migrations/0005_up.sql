@@ -194,7 +194,10 @@ BEGIN
     now_ms := coalesce(received, sabot.now_unix_ms());
     today := sabot.day_of(now_ms);
 
-    IF since - 1 = head.newest AND numbers = ARRAY(SELECT generate_series(since, until)) THEN
+    -- The differences first: a series up to a number that a site only claims would fill the memory.
+    IF since - 1 = head.newest AND until - since = amount - 1
+        AND numbers = ARRAY(SELECT generate_series(since, until))
+    THEN
         INSERT INTO sabot.records
         SELECT number, now_ms, unix_ms, shoe, round, head.id, today, record, mac, kind
         FROM unnest(numbers, records, macs, kinds, times, shoes, rounds)
