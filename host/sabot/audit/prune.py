@@ -216,7 +216,7 @@ def _stretches(
 def _recorded_unix_ms(row: Row, event: Event | None, now_unix_ms: int) -> int:
     """The later of a record's two times: when the host received it, and when the shoe wrote it."""
     received = row.received_unix_ms
-    if not isinstance(received, int):  # SQLite keeps text in a column of numbers
+    if received <= 0:  # in the log is something else than a time (`row_of`)
         return now_unix_ms + 1
     if event is None or event.unix_ms is None or event.unix_ms > now_unix_ms:
         return received
