@@ -12,7 +12,7 @@ SINGLE, HOUSE, GROUP = (f"docs/running-{name}.md" for name in ("single", "house"
 INSTALL = "What to install"
 # The first is burned with five more; no two rounds have the same cards.
 _CARDS = [rank + suit for suit in "CDHS" for rank in "5A23467TJQK98"]
-_PASSWORD = "a password of a test"  # noqa: S105
+_PASSWORD = "a password of a test"
 
 
 def follow(machine: Machine, command: str) -> None:
