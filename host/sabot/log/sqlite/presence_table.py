@@ -27,6 +27,15 @@ def write(connection: LogConnection, spans: Iterable[Span]) -> None:
     )
 
 
+def read_since(connection: LogConnection, unix_ms: int) -> list[Span]:
+    """The spans of all units that ended after a time, or last since then."""
+    query = (
+        "SELECT unit, begin_unix_ms, end_unix_ms, state FROM presence"
+        f" WHERE end_unix_ms > ? AND {RIGHT_ROW} ORDER BY begin_unix_ms"
+    )
+    return [Span(*row) for row in connection.execute(query, (unix_ms,))]
+
+
 def read(connection: LogConnection, unit: str) -> list[Span]:
     """The spans of a unit."""
     query = (
