@@ -219,7 +219,7 @@ def _unsigned(connection: PostgresConnection) -> dict[str, int]:
     by_day: dict[date, list[tuple[int, int]]] = {}
     for unit_id, receipted, day in connection.execute(_UNSIGNED).fetchall():
         by_day.setdefault(day, []).append((unit_id, receipted))
-    found = {}
+    found: dict[str, int] = {}
     for day, some in by_day.items():
         given = [unit_id for unit_id, _ in some], [receipted for _, receipted in some], day
         found.update(connection.execute(_FIRST_ON_A_DAY, given).fetchall())

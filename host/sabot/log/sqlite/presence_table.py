@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from sabot.log.presence import ATTACHED, WAITING, Span
+from sabot.log.sql import Connection
 from sabot.log.sqlite.log_file import LogConnection
 
 _LAST_UNIX_MS = 253_402_300_799_999  # the end of the year 9999
@@ -27,7 +28,7 @@ def write(connection: LogConnection, spans: Iterable[Span]) -> None:
     )
 
 
-def read_since(connection: LogConnection, unix_ms: int) -> list[Span]:
+def read_since(connection: Connection, unix_ms: int) -> list[Span]:
     """The spans of all units that ended after a time, or last since then."""
     query = (
         "SELECT unit, begin_unix_ms, end_unix_ms, state FROM presence"
