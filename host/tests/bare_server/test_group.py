@@ -60,9 +60,10 @@ def _file_of(page: str, name: str) -> list[tuple[str, str]]:
     return [each for each in files if each[0] == f"/etc/sabot/{name}"]
 
 
-def _copy_units(machine: Machine, *units: str) -> None:
-    for unit in units:
-        machine.run(f"install -m 0644 docs/systemd/{unit}.service /etc/systemd/system/")
+def _install_unit(machine: Machine, unit: str) -> None:
+    command = f"install -m 0644 docs/systemd/{unit}.service /etc/systemd/system/"
+    assert f"`{command}`" in text_of(GROUP)
+    machine.run(command)
 
 
 def test_the_page_of_a_group_leads_to_receipts_for_what_a_house_has_forwarded() -> None:
@@ -77,8 +78,9 @@ def test_the_page_of_a_group_leads_to_receipts_for_what_a_house_has_forwarded() 
             _make_centre(centre)
             for machine, role in ((house, "macau"), (notary, "signer")):
                 installing.install_sabot(machine)
-                _copy_units(machine, "sabot-forward", "sabot-notary")
                 _give_certificate(centre, machine, role)
+            _install_unit(house, "sabot-forward")
+            _install_unit(notary, "sabot-notary")
             _give_certificate(centre, house, "auditor")
 
             notary.folder = "/root"

@@ -70,5 +70,9 @@ def test_the_page_of_a_house_leads_to_a_log_that_two_machines_share() -> None:
             tables.run("cat desk.keys >> sabot.keys")
             said = tables.run("sabot verify --db postgresql://officer@/house --keys sabot.keys")
             assert "2 units" in said and "nothing to find fault with" in said
+            server.user = "root"
+            for command in commands_of(section_of(HOUSE, "Backup")):
+                server.run(command)
+            server.user = "sabot"
             status = server.run("sabot database status postgresql://sabot@/house")
             assert "SHOE-7" in status and "SHOE-8" in status
