@@ -37,7 +37,7 @@ from sabot.log.store import open_store
 from sabot.metrics.commit_metrics import CommitMetrics
 from sabot.metrics.feed_metrics import FeedMetrics
 from sabot.metrics.floor_metrics import FloorMetrics
-from sabot.metrics.forward_metrics import ForwardMetrics, NotaryMetrics
+from sabot.metrics.forward_metrics import ForwardMetrics, NotaryMetrics, Receipts
 from sabot.metrics.log_metrics import LogMetrics
 from sabot.metrics.serving import registry_of, serving
 from sabot.notable.kinds import KINDS, Severity
@@ -287,6 +287,23 @@ def test_each_kind_of_alarm_is_counted_from_the_first_moment_on() -> None:
     text = generate_latest(registry_of(metrics)).decode()
     assert 'sabot_alarms_open{kind="chain"} 2.0' in text
     assert 'sabot_alarms_open{kind="hole"} 0.0' in text
+
+
+def test_a_unit_that_never_had_a_receipt_has_a_figure_that_grows_old() -> None:
+    """Without one `SabotNoReceipt` would never fire at a centre whose notary never ran."""
+    receipts = Receipts()
+    receipts.receipt("SHOE-7", 40, 5000)
+    for now_unix_ms in (60_000, 90_000):
+        receipts.awaited(["SHOE-7", "SHOE-8"], now_unix_ms)
+    found = {
+        (sample.name, sample.labels["unit"]): sample.value
+        for metric in receipts.collect()
+        for sample in metric.samples
+        if "unit" in sample.labels
+    }
+    assert found["sabot_receipt_event", "SHOE-8"] == 0
+    assert found["sabot_receipt_timestamp_seconds", "SHOE-8"] == 60
+    assert found["sabot_receipt_timestamp_seconds", "SHOE-7"] == 5
 
 
 def test_promtool_takes_the_rules() -> None:
