@@ -21,6 +21,7 @@ _KNOWN = tuple(shape.name for shape in events.KINDS)
 _KNOWN_OR_DAMAGED = frozenset((*_KNOWN, DAMAGED))
 _KNOWN_NOW = {f"{UNKNOWN}{shape.number}": shape.name for shape in events.KINDS}
 
+NO_TIME = -1
 LARGEST = (1 << 63) - 1
 """Largest integer in a column. SQLite sorts text, which only a forger puts there, after these."""
 
@@ -70,6 +71,7 @@ class Row(NamedTuple):
     shoe: int
     round: int
     received_unix_ms: int
+    """When the host received it; `NO_TIME` if the log says something else than a time."""
     data: bytes
     mac: bytes
 
@@ -109,7 +111,8 @@ def row_of(values: Sequence[Any]) -> Row:
     if type(number) is not int or type(shoe) is not int or type(round_) is not int:
         number, shoe, round_ = _number(number), _number(shoe), _number(round_)
     if type(received) is not int or (unix_ms is not None and type(unix_ms) is not int):
-        received, unix_ms = _number(received), _number(unix_ms) or None
+        received = received if type(received) is int else NO_TIME
+        unix_ms = _number(unix_ms) or None
     if type(data) is not bytes or type(mac) is not bytes:
         data, mac = (each if type(each) is bytes else b"" for each in (data, mac))
     if type(kind) is not str:

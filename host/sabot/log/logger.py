@@ -31,6 +31,7 @@ from sabot.link.messages import SetClockCommand
 from sabot.link.ports import Port, place_of
 from sabot.link.session import Record
 from sabot.link.wire import WireError
+from sabot.log import boards
 from sabot.log.attribution import COPIED, Attributed, Attribution
 from sabot.log.presence import EVERY_S, Presence
 from sabot.log.quota import Quota
@@ -142,7 +143,12 @@ class Logger:
         self._ended = {port: threading.Event() for port in ports}
         self._stopped: set[str] = set()
         """Units whose events were said to have stopped."""
-        self._presence = Presence(ports, store.keep_presence)
+        self._presence = Presence(
+            ports,
+            store.keep_presence,
+            now_s=now_s,
+            known={boards.unit_of(name) for name in store.units()},
+        )
 
     def start(self) -> None:
         """Start logging every port."""
@@ -233,7 +239,7 @@ class Logger:
                     self.failures[port], pause_s = error, _LONGEST_PAUSE_S
                 self._reread_keys()
                 self._readers.lost(port, str(error))
-                self._presence.lost(port)
+                self._presence.lost(port, str(error))
                 # At the first try the name may be wrong; later the cable may be unplugged.
                 if not attached_once and len(self._ports) == 1:
                     self.failures[port] = error

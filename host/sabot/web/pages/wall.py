@@ -70,6 +70,8 @@ def _notice(floor: Floor) -> str:
     done, total = floor.loaded
     if floor.problem:
         return f"The log cannot be followed: {floor.problem}"
+    if floor.never_came:
+        return "; ".join(floor.never_came)
     return f"{done} of {total} tables are loaded." if done < total else ""
 
 
