@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise, takewhile
 
+from sabot.audit.absence.elsewhere import Elsewhere
 from sabot.audit.bundle import chain_id_of, check_bundle, facts_of, unit_keys
 from sabot.audit.bundle_file import MAX_SIZE, Bundle, epochs_of
 from sabot.audit.checks.findings import Summary
@@ -80,7 +81,9 @@ def collect(
         exported_unix_ms=exported_unix_ms,
         seam=next((row.seam for row in store.seam_rows() if row.name == unit), b""),
     )
-    wrong = check_bundle(bundle, None, Summary())
+    # Who gets the bundle sees by themselves whether its game is there.
+    games = [] if document or facts.game_sha256 is None else [facts.game_sha256.hex()]
+    wrong = check_bundle(bundle, None, Summary(), Elsewhere(games))
     return replace(bundle, findings=tuple(found for found in wrong if found.kind != "no_key"))
 
 

@@ -29,6 +29,7 @@ from host.tests.support.commands import SHORT_DECK
 from host.tests.support.helpers import new_log
 from sabot.audit import bundle as bundles
 from sabot.audit import bundle_file
+from sabot.audit.absence.elsewhere import Elsewhere
 from sabot.audit.bundle import BundleVerdict, verify_bundle
 from sabot.audit.bundle_file import Bundle
 from sabot.audit.checks.findings import Finding
@@ -114,8 +115,10 @@ def test_a_bundle_has_the_document_of_its_game_and_is_held_to_it(setup: BundleSe
     assert setup.found(bundle) == set()
     assert setup.found(replace(bundle, game_document=MINI[:-1])) == {"game"}
     without = setup.check(replace(bundle, game_document=b""))
-    assert without.findings == []
-    assert [note.kind for note in without.summary.notes] == ["game"]
+    assert [each.kind for each in without.findings] == ["game"]
+    known = verify_bundle(setup.bundle, setup.keys, setup.public, Elsewhere([GAME_SHA256.hex()]))
+    assert known.findings == []
+    assert [note.kind for note in known.summary.notes] == ["known_elsewhere"]
 
 
 def test_a_bundle_of_version_1_is_read(setup: BundleSetup) -> None:
@@ -124,7 +127,8 @@ def test_a_bundle_of_version_1_is_read(setup: BundleSetup) -> None:
     for name in ("game_document", "public_key"):
         del document[name]
     setup.bundle.write_bytes(signing.seal(_OPERATOR, document | {"version": 1}))
-    verdict = verify_bundle(setup.bundle, setup.keys, setup.public)
+    known = Elsewhere([GAME_SHA256.hex()[:8]])
+    verdict = verify_bundle(setup.bundle, setup.keys, setup.public, known)
     assert verdict.findings == [] and verdict.bundle.game_document == b""
 
 

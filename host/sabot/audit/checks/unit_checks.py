@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from sabot.audit.absence.named import game
 from sabot.audit.chain import MacKeys
 from sabot.audit.checks.chain_checks import ChainChecks, Place
 from sabot.audit.checks.chain_events import RawRecord
@@ -196,11 +197,12 @@ class UnitChecks:
         for number, detail in play.plain.wrong():
             found.add(number, "seal", detail)
         if self._games is not None:
-            for number, detail in self._games.missing(play.dealt_by):
-                if number > self._games.optional_up_to:
-                    found.add(number, "game", f"{detail}; what its rounds paid cannot be checked")
+            for number, sha256, what in self._games.missing(play.dealt_by):
+                absent = game(self._unit, number, sha256, what, self._games.elsewhere)
+                if isinstance(absent, Note):
+                    self._notes.append(absent)
                 else:
-                    self._notes.append(Note(self._unit, number, "game", detail))
+                    found.add(absent.event, absent.kind, absent.detail)
         summary.events += self._chain.rows
         summary.rounds += play.rounds if self._span is None else self._span.rounds()
         self._notes += [Note(self._unit, *note) for note in play.later_events.notes()]
