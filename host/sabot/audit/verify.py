@@ -5,12 +5,13 @@ changes to the records, PlayChecks faults in the dealing, ClockChecks faults in 
 """
 
 import multiprocessing
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from sabot.audit import checkpoints, context, retention
+from sabot.audit import checkpoints, context, receipts, retention
 from sabot.audit.absence import in_log
 from sabot.audit.absence.elsewhere import NOWHERE, Elsewhere
 from sabot.audit.absence.named import Named
@@ -36,6 +37,10 @@ _PROBED = 64  # the first records, which are tried to find out which key made th
 _WHOLE = Span(None, None, None)
 
 
+def _now_unix_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
     """What a log is checked against, and which part of it is reported. Without `keys` the audit
@@ -51,6 +56,11 @@ class VerifyOptions:
     """Report findings and rounds of this shoe of cards only; the whole chain is checked anyway."""
     elsewhere: Elsewhere = NOWHERE
     """What is named in the log or beside it, and is known to be in another place."""
+    own_receipts: bool = True
+    """Compare the log with the receipts that it has. False if that is done with the notary's
+    key."""
+    now_unix_ms: int = field(default_factory=_now_unix_ms)
+    """The time, UTC, after which nothing can be dated."""
 
 
 def verify(
@@ -190,6 +200,8 @@ def _of_log(store: Store, options: VerifyOptions, summary: Summary) -> Iterator[
             summary.notes.append(each)
         else:
             yield each
+    if options.own_receipts:
+        summary.notes += receipts.not_vouched(store)
     yield from _of_seams(store, options, summary)
 
 
@@ -246,11 +258,14 @@ def _verify_one(
         return next(((after, data) for after, data, _ in store.raw(unit, number + 1)), None)
 
     minimums = _minimums(store) or ()
-    removed = tombstone_checks.wrong_with(stones, options.operator, minimums, record_after)
+    macs = macs_of(store, unit, options.keys)
+    removed = tombstone_checks.wrong_with(
+        stones, options.operator, minimums, record_after, macs, options.now_unix_ms
+    )
     found += [Finding(unit, *each) for each in removed]
     checks = UnitChecks(
         unit,
-        macs=macs_of(store, unit, options.keys),
+        macs=macs,
         tombstones=[tombstone for _, _, tombstone in stones],
         derived=(),
         shoe=options.shoe,
@@ -269,6 +284,10 @@ def _verify_one(
     for number, kind, detail in checkpoints.wrong_with(store, unit, kept, after):
         if not any((each.event, each.kind) == (number, "changed") for each in found):
             found.append(Finding(unit, number, kind, detail))
+    if options.own_receipts:
+        of_receipts, notes = receipts.own_of_unit(store, unit, options.operator)
+        found += of_receipts
+        summary.notes += notes
     yield from sorted(found, key=lambda each: each.event)
 
 

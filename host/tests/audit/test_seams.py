@@ -45,7 +45,9 @@ def keys_of(count: int = 3) -> Keys:
 
 def found(place: Place, keys: Keys | None = None, **given: Any) -> list[Finding]:
     """The findings, without those of games: these logs do not have their documents."""
-    options = {"keys": keys or keys_of(), "operator": public_of(OPERATOR)} | given
+    options = {
+        "keys": keys or keys_of(), "operator": public_of(OPERATOR), "now_unix_ms": _NOW
+    } | given  # fmt: skip
     with open_store(place) as store:
         every = list(verify(store, Summary(), VerifyOptions(**options)))
     return [each for each in every if each.kind != "game"]
@@ -204,7 +206,7 @@ def test_an_old_board_that_goes_on_is_a_finding(tmp_path: Path, three: Boards) -
         )  # fmt: skip
     with open_store(place, create=True) as store:
         store.derive()
-    assert texts(found(place)) == [
+    assert texts(found(place, keys_of(2))) == [
         ("U1", last + 1, f"the log goes on to event {log.last_number}, although U1~2 has taken "
          f"the place of this board after event {last}"),
     ]  # fmt: skip

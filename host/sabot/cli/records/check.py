@@ -102,6 +102,7 @@ def verify(
         kept=() if checkpoints is None else _checkpoints(checkpoints),
         shoe=shoe,
         elsewhere=known_elsewhere,
+        own_receipts=not notary,
     )
     with open_store(db) as store:
         total = sum(store.last_number(unit) for unit in store.units())
