@@ -3,7 +3,8 @@
 A bundle is sealed (signing.py). It holds:
 
 - the records of a shoe of cards as the shoe wrote them, each with its MAC, from shortly before
-  `shoe_loaded` to its `checkpoint`, and to a `long_pass` right after that;
+  `shoe_loaded` to the `shoe_loaded` of the next one: until that a misdeal can void the last round.
+  If the log had no next one yet, to the end of the log, and the verdict says so;
 - the last start, game and clock before them;
 - the seam of the board, if it has taken the place of another;
 - what the exporter found wrong with them;
@@ -67,7 +68,7 @@ class BundleVerdict:
         """A description of the bundle for people, without the findings."""
         bundle, facts = self.bundle, self.bundle.facts
         content = f"{bundle.unit} shoe {bundle.shoe}: events {bundle.first} to {bundle.last}"
-        yield content if bundle.ended else f"{content}, exported before its end"
+        yield f"{content}{self._could_follow()}"
         yield _facts_text(facts)
         if self.vouched:
             yield f"signed by {self.signer}, the operator's key"
@@ -83,6 +84,17 @@ class BundleVerdict:
             where = f"event {note.event}" if note.event else note.unit
             yield f"{where}: note: {note.kind}: {note.detail}"
 
+    def _could_follow(self) -> str:
+        """What could still have come after the last record, for people; empty if nothing could."""
+        if not self.bundle.ended:
+            return ", exported before its end: whatever came later is not in it"
+        if self.bundle.final:
+            return ""
+        return (
+            f"; it speaks up to event {self.bundle.last}: before the next shoe of cards a misdeal "
+            "could still have voided the last round"
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The verdict as `sabot verify --json` prints it."""
         bundle, facts = self.bundle, self.bundle.facts
@@ -93,6 +105,7 @@ class BundleVerdict:
             "first_event": bundle.first,
             "last_event": bundle.last,
             "ended": bundle.ended,
+            "final": bundle.final,
             "firmware": facts.firmware,
             "build": None if facts.build is None else facts.build.hex(),
             "game": facts.game,

@@ -12,7 +12,7 @@ from sabot.audit.tombstone import ContextRecord
 from sabot.errors import BundleUnusable
 from sabot.files import replace_whole
 from sabot.keys import signing
-from sabot.link.events import Event
+from sabot.link.events import Event, ShoeLoadedEvent
 from sabot.link.wire import WireError, parse_event
 from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
@@ -82,6 +82,14 @@ class Bundle:
     def last(self) -> int:
         """Number of the last record."""
         return self.records[-1][0]
+
+    @property
+    def final(self) -> bool:
+        """Whether the next shoe of cards begins in its records: until then a misdeal can void the
+        last round of this one, although it has ended."""
+        return any(
+            isinstance(event, ShoeLoadedEvent) and event.shoe > self.shoe for event in self.events()
+        )
 
     def events(self) -> list[Event]:
         """The events in its records, without damaged records."""

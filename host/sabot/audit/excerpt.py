@@ -17,8 +17,8 @@ from sabot.link.events import (
     CompositionEvent,
     Event,
     GapEvent,
-    LongPassEvent,
     ShoeEndedEvent,
+    ShoeLoadedEvent,
 )
 from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
@@ -54,8 +54,6 @@ def collect(
     if start is None:
         raise _not_there(store, unit, shoe)
     dealt, ended = _dealt(store, unit, shoe, start)
-    if ended:
-        dealt += _up_to_misdeal(store, unit, shoe, dealt[-1][0])
     if not ended and not still_open:
         raise BundleUnusable(
             f"{unit} shoe {shoe}: has not ended in {store.place}; --open exports it up to now"
@@ -88,39 +86,30 @@ def collect(
 
 
 def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], bool]:
-    """The records from `start` to the end of the shoe of cards, and whether it has ended."""
+    """The records from `start` to the begin of the next shoe of cards, or to the end of the log;
+    and whether the shoe of cards has ended.
+
+    What comes after the end can change it: a misdeal voids the last round. Only the next
+    `shoe_loaded` shows that nothing more can come, so that record is the last one.
+    """
     records: list[_Raw] = []
-    end = size = 0  # `end`: the number of records up to the last event of _END
-    complete = False
+    size = 0
+    ended = False
     for raw in store.raw(unit, start):
         event = _event_in(raw)
-        if event is not None and event.kind == "shoe_loaded" and event.shoe != shoe:
-            break
-        if complete:  # only a long pass of the card that ended it may follow
-            if isinstance(event, LongPassEvent):
-                records.append(raw)
-                end = len(records)
-            break
-        records.append(raw)
         size += len(raw[1]) + len(raw[2])
         if size > MAX_SIZE:
+            if ended:  # what came long after it has no room
+                break
             raise BundleUnusable(
                 f"{unit} shoe {shoe}: is over {MAX_SIZE:,} bytes in {store.place}, too large for a "
                 "bundle; `sabot verify` reports what is wrong with it"
             )
-        if isinstance(event, _END):
-            end = len(records)
-            complete = isinstance(event, CheckpointEvent)
-    return (records[:end], True) if end else (records, False)
-
-
-def _up_to_misdeal(store: Store, unit: str, shoe: int, end: int) -> Iterator[_Raw]:
-    """The records after the `end` of a shoe of cards, if its last round was then called a
-    misdeal."""
-    for row in store.rows(Filter(unit=unit, shoe=shoe, kinds=("round_void",))):
-        if row.number > end:
-            yield from store.raw(unit, end + 1, row.number)
-            return
+        records.append(raw)
+        ended = ended or isinstance(event, _END)
+        if isinstance(event, ShoeLoadedEvent) and event.shoe != shoe:
+            break
+    return records, ended
 
 
 def _lead(store: Store, unit: str, start: int) -> list[_Raw]:

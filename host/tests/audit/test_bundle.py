@@ -41,7 +41,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import open_store
-from sabot_protocol import cards
+from sabot_protocol import cards, enums
 from sabot_protocol import events as shapes
 from sabot_protocol.games import document_of
 
@@ -167,9 +167,54 @@ def test_a_bundle_has_the_records_of_the_log_byte_for_byte(setup: BundleSetup) -
         assert taken == setup.collect(shoe)
         loaded = setup.log.number_of("shoe_loaded", shoe)
         assert max(1, loaded - LEAD) <= taken.first <= loaded
-        assert taken.last == setup.log.number_of("checkpoint", shoe)
+        following = len(setup.log.records) if shoe == 3 else loaded_at(setup, shoe + 1)
+        assert (taken.last, taken.final) == (following, shoe != 3)
         assert list(taken.records) == setup.log.records[taken.first - 1 : taken.last]
         assert shoe == 1 or taken.first > setup.log.number_of("checkpoint", shoe - 1)
+
+
+def loaded_at(setup: BundleSetup, shoe: int) -> int:
+    return setup.log.number_of("shoe_loaded", shoe)
+
+
+def test_a_bundle_has_the_misdeal_after_the_end_of_the_shoe_of_cards(tmp_path: Path) -> None:
+    """The supervisor voids the last round after `shoe_ended` and its checkpoint."""
+    setup = BundleSetup(tmp_path)
+    for shape, *values in (
+        (shapes.KEY, True),
+        (shapes.ROUND_VOID, enums.VOID_REASONS.index("misdeal")),
+        (shapes.KEY, False),
+    ):
+        setup.log.record(shape, *values, shoe=3, round_=6)
+    void = len(setup.log.records) - 1
+    with new_log(setup.db) as store:
+        store.append("U1", setup.log.stored())
+    taken = setup.collect(3)
+    assert void in {each.number for each in taken.events() if each.kind == "round_void"}
+    assert not setup.check(taken).findings
+    # One that was made before it, or whose end was cut off, says up to where it speaks.
+    checkpoint = setup.log.number_of("checkpoint", 3)
+    records = tuple(each for each in taken.records if each[0] <= checkpoint)
+    cut = replace(taken, records=records, keys={})
+    verdict = setup.check(replace(cut, keys={n: taken.keys[n] for n in cut.epochs()}))
+    assert not verdict.findings and verdict.bundle.ended
+    assert next(verdict.lines()) == (
+        f"U1 shoe 3: events {taken.first} to {checkpoint}; it speaks up to event {checkpoint}: "
+        "before the next shoe of cards a misdeal could still have voided the last round"
+    )
+    assert verdict.as_json()["final"] is False
+
+
+def test_a_bundle_that_goes_on_to_the_next_shoe_of_cards_is_final(setup: BundleSetup) -> None:
+    taken = setup.collect(2)
+    assert taken.last == loaded_at(setup, 3) and taken.final
+    verdict = setup.check(taken)
+    assert not verdict.findings and verdict.as_json()["final"] is True
+    assert next(verdict.lines()) == f"U1 shoe 2: events {taken.first} to {taken.last}"
+    # Nothing can have been left out before it.
+    checkpoint = setup.log.number_of("checkpoint", 2)
+    without = tuple(each for each in taken.records if each[0] not in (checkpoint + 1,))
+    assert "missing" in setup.found(replace(taken, records=without))
 
 
 def test_a_long_pass_of_the_last_card_is_in_the_bundle(tmp_path: Path) -> None:
@@ -184,8 +229,8 @@ def test_a_long_pass_of_the_last_card_is_in_the_bundle(tmp_path: Path) -> None:
     with new_log(setup.db) as store:
         store.append("U1", setup.log.stored()[number - 1 :])
     taken = setup.collect(3)
-    assert taken.last == number and not setup.check(taken).findings
-    assert setup.collect(2).last < taken.first
+    assert taken.last == number + 1 and not setup.check(taken).findings
+    assert setup.collect(2).last == loaded_at(setup, 3)
 
 
 @pytest.mark.slow
@@ -274,7 +319,7 @@ def _cut_lead(bundle: Bundle) -> Bundle:
 
 
 def _cut_end(bundle: Bundle) -> Bundle:
-    return replace(bundle, records=bundle.records[:-1])
+    return replace(bundle, records=bundle.records[: bundle.facts.checkpoint[0] - bundle.first])
 
 
 def _cut_middle(bundle: Bundle) -> Bundle:
@@ -665,5 +710,7 @@ def test_records_keep_arriving_while_a_shoe_of_cards_is_exported(setup: BundleSe
         before = setup.collect(3)
         setup.log.deal()
         store.append("U1", [Record(r.event, r.data, r.mac) for r in setup.log.stored()])
-        assert setup.collect(3).records == before.records
+        after = setup.collect(3)
+        assert after.records[: len(before.records)] == before.records
+        assert (before.final, after.final) == (False, True) and before.ended
         assert setup.collect(4).ended
