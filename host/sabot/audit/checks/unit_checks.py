@@ -21,6 +21,7 @@ from sabot.audit.checks.index_checks import IndexChecks
 from sabot.audit.checks.shoe_span import ShoeSpan
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.later_events import LaterEvents
+from sabot.audit.play.never_opened import NeverOpened
 from sabot.audit.play.play_checks import PlayChecks
 from sabot.audit.play.seal_checks import PlainCards
 from sabot.link.events import BootEvent, Event
@@ -57,6 +58,7 @@ class CheckedPart:
     dealt_by: Mapping[bytes, int]
     plain: PlainCards
     later_events: LaterEvents
+    never_opened: NeverOpened
 
 
 class UnitChecks:
@@ -155,6 +157,7 @@ class UnitChecks:
             self._play.dealt_by,
             self._play.plain,
             self._play.later_events,
+            self._play.never_opened,
         )
 
     def join(self, part: CheckedPart) -> bool:
@@ -172,7 +175,14 @@ class UnitChecks:
         self._previous, self._base = part.ends.previous, part.ends.base
         self._clock.latest = part.latest
         self._play.resume(part.ends.play)
-        self._play.count(part.rounds, part.timeless, part.dealt_by, part.plain, part.later_events)
+        self._play.count(
+            part.rounds,
+            part.timeless,
+            part.dealt_by,
+            part.plain,
+            part.later_events,
+            part.never_opened,
+        )
         self._found.join(part.found)
         self._notes += part.notes[: max(0, MOST_OF_A_KIND - len(self._notes))]
         return True
@@ -194,6 +204,7 @@ class UnitChecks:
         if self._index is not None:
             self._index.ended(self._chain.next_number, self._chain.holes.missing)
         self._clock.ended(play.timeless)
+        play.ended()
         for number, detail in play.plain.wrong():
             found.add(number, "seal", detail)
         if self._games is not None:
@@ -206,6 +217,7 @@ class UnitChecks:
         summary.events += self._chain.rows
         summary.rounds += play.rounds if self._span is None else self._span.rounds()
         self._notes += [Note(self._unit, *note) for note in play.later_events.notes()]
+        self._notes += [Note(self._unit, *note) for note in play.never_opened.notes()]
         summary.not_judged += play.later_events.rounds
         summary.notes += self._notes
         summary.notes += [Note(self._unit, *note) for note in self._chain.notes]
