@@ -60,8 +60,8 @@ _SHA_DIGITS = 16  # how many digits of a game's hash are shown
 _AFTER_THE_END = ("composition", "boot", "gap")
 _PLAY, _SEALS, _HAND = "_play", "_seals", "_hand"
 _NOT_STATE = (
-    "rounds", "timeless", "dealt_by", "plain", "later_events", "never_opened", "handlers", "_take_finding",
-    "_games", _PLAY, _SEALS, _HAND,
+    "rounds", "timeless", "dealt_by", "plain", "later_events", "never_opened", "handlers",
+    "_take_finding", "_games", _PLAY, _SEALS, _HAND,
 )  # fmt: skip
 """Attributes of PlayChecks that do not change how the next events are judged."""
 _WITHOUT_WORDS = frozenset((events.BOOT.number, events.SHOE_ENDED.number))
