@@ -82,8 +82,9 @@ class Note:
     and is elsewhere by the word of the person who verifies), `sealed` (sealed rounds that were
     never opened, and why), `unread` (what the desk keeps secret may not be read by this role, and
     was not checked), `elsewhere` (findings outside the requested shoe of cards),
-    `receipted` (events that a receipt counts, and that the operator removed since), `receipts` (those that one side has and the other
-    does not, or whose signer was not checked), `other_units` (receipts of units that this site does
+    `receipted` (events that a receipt counts, and that the operator removed since), `receipts`
+    (those that one side has and the other does not, or whose signer was not checked),
+    `other_units` (receipts of units that this site does
     not have), `unknown` (events of later versions: a kind, a field or a word that this version does
     not know; their chain was checked), `not_judged` (the rounds and shoes of cards
     that such an event is in).
