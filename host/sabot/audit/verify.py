@@ -59,7 +59,7 @@ class VerifyOptions:
     own_receipts: bool = True
     """Compare the log with the receipts that it has. False if that is done with the notary's
     key."""
-    now_unix_ms: int = field(default_factory=_now_unix_ms)
+    now_unix_ms: int = field(default_factory=lambda: _now_unix_ms())
     """The time, UTC, after which nothing can be dated."""
 
 

@@ -6,6 +6,23 @@ from pathlib import Path
 
 from host.tests.adversary.log_file import TABLES, a_row, opened
 
+_OF_THE_PROCESS = {
+    "data_store_directory", "hard_heap_limit", "soft_heap_limit", "temp_store_directory"
+}  # fmt: skip
+"""What would change SQLite for all tests after this one."""
+_VALUES = ("0", "1", "2", "7", "4096", "-1", "ON", "OFF", "FULL", "DELETE", "EXCLUSIVE", "'x'")
+
+
+def any_pragma(path: Path, rng: random.Random) -> None:
+    """Any of the settings that SQLite knows, with any value."""
+    with opened(path) as connection:
+        names = {name for (name,) in connection.execute("PRAGMA pragma_list")} - _OF_THE_PROCESS
+        for _ in range(rng.choice((1, 1, 3))):
+            name = rng.choice(sorted(names))
+            connection.execute(f"PRAGMA {name}={rng.choice(_VALUES)}").fetchall()
+        if rng.random() < 0.5:
+            connection.execute("VACUUM")
+
 
 def pragma(path: Path, rng: random.Random) -> None:
     """The file's own settings."""
