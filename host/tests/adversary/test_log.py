@@ -90,7 +90,7 @@ SECOND_KEY = bytes(range(100, 132))
 """The first key of the second board of SHOE-2."""
 
 _USAGE = 2
-REFUSALS = (0, _USAGE, 8, 18, 20, 22, 35)
+REFUSALS = (0, _USAGE, 8, 18, 19, 20, 21, 22, 34, 35)
 """Exit codes with which a command may end that reads a log with findings: also because it does not
 have the round, the shoe of cards or the desk any more (docs/exit-codes.md)."""
 
@@ -289,6 +289,10 @@ def test_the_tampering_knows_every_table_and_column_of_a_log(tmp_path: Path) -> 
     assert columns == TABLES
 
 
+def _line(refused: Answer) -> str:
+    return (refused.problems.splitlines() or [""])[-1]
+
+
 def _same(line: str, shown: Answer, untouched: Answer) -> bool:
     """Whether a command shows what it shows of the untouched log. That a log lacks a receipt is no
     fault of it: the centre, and whoever kept them, have them all."""
@@ -317,9 +321,7 @@ def _wrong_with(
             yield f"verify finds nothing, but `{line}` shows something else: {shown}"
         elif shown.code not in REFUSALS:
             yield f"`{line}` ends with {shown.code!r}: {shown.problems}"
-        elif shown.code not in (0, _USAGE) and not shown.problems.splitlines()[-1].startswith(
-            "sabot: "
-        ):
+        elif shown.code not in (0, _USAGE) and not _line(shown).startswith("sabot: "):
             yield f"`{line}` refuses without a line: {shown}"
         if not (shown.out + shown.problems).replace("\n", "").isprintable():
             yield f"`{line}` prints what controls a terminal: {shown}"
