@@ -71,7 +71,7 @@ def own_of_unit(
     """Compare one unit of a log with the receipts that the log has of it, whoever signed them."""
     findings: list[Finding] = []
     notes: list[Note] = []
-    source = _Source(str(store.place))
+    source = _Source("the log")
     for number, data in store.receipts(unit):
         _take(source, data, None, findings, unit, number)
     if said := source.said.get(unit):
