@@ -61,7 +61,11 @@ def test_a_log_with_its_documents_has_no_finding(tmp_path: Path) -> None:
 def test_a_missing_document_is_found_once(tmp_path: Path) -> None:
     ((kind, detail),) = found(tmp_path / "log", ez_log())
     assert kind == "game"
-    assert detail.endswith("is missing; what its rounds paid cannot be checked")
+    digits = _sha(EZ).hex()[:16]
+    assert detail == (
+        f"the game document {digits} is missing; what its rounds paid cannot be checked; if the "
+        f"log never had it, or another one has it: --elsewhere {digits}"
+    )
 
 
 def test_an_altered_document_is_found_in_the_file_and_as_missing(tmp_path: Path) -> None:

@@ -82,10 +82,13 @@ def missing(
 def game(unit: str, event: int, sha256: bytes, what: str, elsewhere: Elsewhere) -> Finding | Note:
     """A game document by which rounds were dealt, from `event` on, and that is missing or cannot be
     used: `what` says which."""
-    detail = f"the game document {sha256.hex()[:_DIGITS]} {what}"
+    digits = sha256.hex()[:_DIGITS]
+    detail = f"the game document {digits} {what}"
     if elsewhere.has_hash(sha256):
         return Note(unit, event, KNOWN_ELSEWHERE, detail)
-    return Finding(unit, event, "game", f"{detail}; what its rounds paid cannot be checked")
+    detail += "; what its rounds paid cannot be checked"
+    hint = f"if the log never had it, or another one has it: --elsewhere {digits}"
+    return Finding(unit, event, "game", f"{detail}; {hint}")
 
 
 def _units(
