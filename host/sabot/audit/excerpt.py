@@ -27,6 +27,8 @@ LEAD = 16
 """Maximum number of records before `shoe_loaded` that are included: they show how the cards were
 changed."""
 
+_MOST_EVENTS = 1_000_000
+"""More events than a shoe of cards has. Keys are made for so many numbers at most."""
 _LATEST_GAP = 4096  # a `gap` is searched up to this many events after the end
 _END = (ShoeEndedEvent, CompositionEvent, CheckpointEvent)  # of a shoe of cards, in this order
 
@@ -96,6 +98,11 @@ def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], 
     size = 0
     ended = False
     for raw in store.raw(unit, start):
+        if type(raw[0]) is not int or raw[0] > start + _MOST_EVENTS:
+            raise BundleUnusable(
+                f"{unit} shoe {shoe}: has records in {store.place} with numbers that no shoe of "
+                "cards has; `sabot verify` reports what is wrong with it"
+            )
         event = _event_in(raw)
         size += len(raw[1]) + len(raw[2])
         if size > MAX_SIZE:

@@ -34,6 +34,8 @@ from sabot.log.store import Store, open_store
 from sabot_protocol.chain import chain_id
 
 _PROBED = 64  # the first records, which are tried to find out which key made them
+_FARTHEST = 1 << 27
+"""No key is made for a later event, only to find out which key made a chain."""
 _WHOLE = Span(None, None, None)
 
 
@@ -326,7 +328,10 @@ def _fits(first_key: bytes, rows: Sequence[RawRecord]) -> bool:
     for number, record, stored in rows:
         if not all(isinstance(each, bytes) for each in (record, stored)) or type(number) is not int:
             continue
-        if number == due and mac(ratchet.mac_key(epoch_of(number)), before, record) == stored:
+        if (
+            0 < number == due <= _FARTHEST
+            and mac(ratchet.mac_key(epoch_of(number)), before, record) == stored
+        ):
             return True
         before, due = stored, number + 1
     return False

@@ -100,6 +100,43 @@ def changed_bytes(path: Path, rng: random.Random) -> None:
     path.write_bytes(data)
 
 
+_LEAVES, _INTERIOR = (0x0A, 0x0D), (0x02, 0x05)
+"""The first byte of the b-tree pages of SQLite's file format that have cells."""
+
+
+def btree_cell(path: Path, rng: random.Random) -> None:
+    """A cell of a b-tree page: its place, its bytes, how many there are; or a page in place of
+    another one."""
+    data = bytearray(path.read_bytes())
+    size = int.from_bytes(data[16:18], "big") or 1
+    size = 65536 if size == 1 else size
+    pages = [at for at in range(size, len(data), size) if data[at] in _LEAVES + _INTERIOR]
+    page = rng.choice(pages)
+    header = 8 if data[page] in _LEAVES else 12
+    count = int.from_bytes(data[page + 3 : page + 5], "big")
+    pointers = [page + header + 2 * n for n in range(count)]
+    how = rng.choice(("swap", "double", "fewer", "more", "bytes", "page", "free"))
+    if how == "swap":
+        one, other = rng.sample(pointers, 2)
+        data[one : one + 2], data[other : other + 2] = data[other : other + 2], data[one : one + 2]
+    elif how == "double":
+        one, other = rng.sample(pointers, 2)
+        data[one : one + 2] = data[other : other + 2]
+    elif how in ("fewer", "more"):
+        changed = max(0, count + (1 if how == "more" else -1))
+        data[page + 3 : page + 5] = changed.to_bytes(2, "big")
+    elif how == "bytes":
+        pointer = rng.choice(pointers)
+        cell = page + int.from_bytes(data[pointer : pointer + 2], "big")
+        data[cell + rng.randrange(8)] ^= 1 << rng.randrange(8)
+    elif how == "page":
+        other = rng.choice(pages)
+        data[page : page + size] = data[other : other + size]
+    else:
+        data[page + 1 : page + 3] = rng.randrange(size).to_bytes(2, "big")
+    path.write_bytes(data)
+
+
 def other_length(path: Path, rng: random.Random) -> None:
     """The file is cut off, or has more after its end."""
     data = path.read_bytes()

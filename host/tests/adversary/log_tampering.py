@@ -43,6 +43,7 @@ WAYS: dict[Way, int] = {
     log_bytes.left_over_wal: 1,
     log_bytes.left_over_journal: 1,
     log_bytes.changed_bytes: 2,
+    log_bytes.btree_cell: 3,
     log_bytes.other_length: 1,
 }
 """Each way, and how often it is chosen."""

@@ -587,3 +587,15 @@ def test_random_changes_are_always_found(log: EditableLog, rng: random.Random) -
                     forged.close_up(number, 1)
         if forged.rows != log.rows:
             assert forged.found(), "nothing was found"
+
+
+@pytest.mark.parametrize("by", [-1000, -(1 << 62), 1 << 40])
+def test_rows_with_numbers_that_no_shoe_writes_are_found_also_with_several_keys(
+    log: EditableLog, by: int
+) -> None:
+    log.rows = [(row + by, data, mac) for row, data, mac in log.rows[:80]]
+    keys = Keys()
+    for key in (TEST_KEY, OTHER_KEY):
+        keys.put("U1", key)
+    with open_store(log.store()) as store:
+        assert list(verify(store, Summary(), VerifyOptions(keys=keys, now_unix_ms=NOW_UNIX_MS)))
