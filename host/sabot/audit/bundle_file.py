@@ -126,13 +126,21 @@ def save(path: Path, bundle: Bundle, private: signing.PrivateKey) -> int:
 
 
 def signed(bundle: Bundle, private: signing.PrivateKey) -> bytes:
-    """The file of a bundle. Raises BundleUnusable if it is larger than MAX_SIZE."""
+    """The file of a bundle. Raises BundleUnusable if it is larger than MAX_SIZE, or has what no
+    bundle can have, such as a MAC of another length out of an altered log."""
     data = signing.seal(private, _document(bundle))
     if len(data) > MAX_SIZE:
         raise BundleUnusable(
             f"{bundle.unit} shoe {bundle.shoe}: not exported: it makes {len(data):,} bytes, a "
             f"bundle may have at most {MAX_SIZE:,}"
         )
+    try:
+        parse(data, Path("the bundle"))
+    except BundleUnusable:
+        raise BundleUnusable(
+            f"{bundle.unit} shoe {bundle.shoe}: not exported: its records are not those of a shoe; "
+            "`sabot verify` reports what is wrong with them"
+        ) from None
     return data
 
 

@@ -516,6 +516,25 @@ def test_damaged_records_are_exported_as_they_are(setup: BundleSetup) -> None:
     assert "damaged" in setup.found(taken)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE records SET record = 'text' WHERE number = 120",
+        "UPDATE records SET mac = 'text' WHERE number = 120",
+        "UPDATE records SET number = 'x' WHERE number = 120",
+        "UPDATE records SET number = 1 << 40 WHERE number = 120",
+    ],
+)
+def test_records_that_no_bundle_can_have_are_not_exported(
+    setup: BundleSetup, statement: str
+) -> None:
+    """Else the file could not be read again, or keys were made for a number without end."""
+    setup.sql("DELETE FROM records WHERE number > 130")
+    setup.sql(statement)
+    with pytest.raises(BundleUnusable, match="`sabot verify` reports"):
+        bundle_file.signed(setup.collect(2, revealed=False, still_open=True), _OPERATOR)
+
+
 def test_a_shoe_of_cards_that_has_not_ended_is_exported_on_request(tmp_path: Path) -> None:
     setup = BundleSetup(tmp_path)
     setup.log.deal(("AS", "2C", "9S", "KC"))
