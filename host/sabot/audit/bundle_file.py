@@ -12,7 +12,7 @@ from sabot.audit.tombstone import ContextRecord
 from sabot.errors import BundleUnusable
 from sabot.files import TooLarge, read_bounded, replace_whole
 from sabot.keys import signing
-from sabot.link.events import Event
+from sabot.link.events import Event, ShoeLoadedEvent
 from sabot.link.wire import WireError, parse_event
 from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
@@ -85,6 +85,14 @@ class Bundle:
         """Number of the last record."""
         return self.records[-1][0]
 
+    @property
+    def final(self) -> bool:
+        """Whether the next shoe of cards begins in its records: until then a misdeal can void the
+        last round of this one, although it has ended."""
+        return any(
+            isinstance(event, ShoeLoadedEvent) and event.shoe > self.shoe for event in self.events()
+        )
+
     def events(self) -> list[Event]:
         """The events in its records, without damaged records."""
         return list(readable_events(record for _, record, _ in self.records))
@@ -139,13 +147,21 @@ def save(path: Path, bundle: Bundle, private: signing.PrivateKey) -> int:
 
 
 def signed(bundle: Bundle, private: signing.PrivateKey) -> bytes:
-    """The file of a bundle. Raises BundleUnusable if it is larger than MAX_SIZE."""
+    """The file of a bundle. Raises BundleUnusable if it is larger than MAX_SIZE, or has what no
+    bundle can have, such as a MAC of another length out of an altered log."""
     data = signing.seal(private, _document(bundle))
     if len(data) > MAX_SIZE:
         raise BundleUnusable(
             f"{bundle.unit} shoe {bundle.shoe}: not exported: it makes {len(data):,} bytes, a "
             f"bundle may have at most {MAX_SIZE:,}"
         )
+    try:
+        parse(data, Path("the bundle"))
+    except BundleUnusable:
+        raise BundleUnusable(
+            f"{bundle.unit} shoe {bundle.shoe}: not exported: its records are not those of a shoe; "
+            "`sabot verify` reports what is wrong with them"
+        ) from None
     return data
 
 

@@ -144,6 +144,13 @@ def selects(wanted: Filter, row: Row) -> bool:
     )
 
 
+ALERTS_UP_TO = "alerts_up_to"
+"""The fact of a log: by unit the last event up to which alerts were raised, as JSON."""
+
+BEFORE_GAMES = "before_games"
+"""The fact of a converted log: by unit the number of its newest event then, as JSON. The log says
+that it kept no game documents up to that event; nothing proves it."""
+
 FLOW = "flow "
 """What the names of the facts begin with that say how the events of units come."""
 AFTER_FLOWS = "flow!"

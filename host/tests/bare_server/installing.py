@@ -66,7 +66,8 @@ _REPLACED: list[tuple[str, Callable[[Machine, "re.Match[str]"], None]]] = [
     (r"apt install .*", _nothing),
     (r"python3\.11 -m venv /opt/sabot", _nothing),
     # Installing takes a minute; hil_tests/tests/test_wheel.py does it.
-    (r"/opt/sabot/bin/pip install .*", _link),
+    (r"/opt/sabot/bin/pip install --require-hashes .*", _nothing),
+    (r"/opt/sabot/bin/pip install --no-deps .*", _link),
     # There is no systemd; that unit of Debian runs this.
     (r"systemctl enable --now postgresql@(\d+)-(\w+)", _start_cluster),
     (r"systemctl enable --now (.*)", _start_units),

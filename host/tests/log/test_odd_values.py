@@ -17,6 +17,7 @@ from host.tests.support.commands import run_here
 from host.tests.support.helpers import new_log
 from sabot.desk.desk import Desk
 from sabot.keys import chain_keys
+from sabot.log.found import NO_TIME
 from sabot.log.presence import Span
 from sabot.log.store import open_store
 
@@ -96,4 +97,4 @@ def test_rows_with_other_values_than_numbers_are_read_as_none(base: Path) -> Non
         connection.execute("UPDATE records SET received_unix_ms = 'y', mac = 'z'")
     with open_store(base) as store:
         rows = list(store.rows())
-    assert rows and {each[3:7] + each[8:] for each in rows} == {(None, 0, 0, 0, b"")}
+    assert rows and {each[3:7] + each[8:] for each in rows} == {(None, 0, 0, NO_TIME, b"")}

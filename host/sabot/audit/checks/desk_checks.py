@@ -7,7 +7,7 @@ last notes could not be found.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -44,6 +44,9 @@ class _State:
     """By name: role, SHA-256 of the hash, whether closed, when made."""
     sessions: dict[bytes, tuple[str, int]] = field(default_factory=dict)
     """By the SHA-256 of the token: of whom, and since when."""
+    named: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """By the name of a unit: the last event, and the last shoe of cards with its last round, which
+    notes are about; 0 for none."""
 
     def take(self, unix_ms: int, by: str, kind: str, fields: dict[str, Any]) -> None:
         """Take a note. Raises KeyError if it lacks a field, or changes a user who is not there."""
@@ -64,6 +67,16 @@ class _State:
             self.sessions[fields["session"]] = (by, unix_ms)
         elif kind == "signed_out":
             self.sessions.pop(fields["session"], None)
+        elif kind == "alert":
+            self._name(fields["unit"], fields["event"] or 0, 0, 0)
+        elif kind in ("round_opened", "exported"):
+            self._name(fields["unit"], 0, fields["shoe"], fields["round"])
+
+    def _name(self, unit: str, event: int, shoe: int, round_: int) -> None:
+        if not all(map(isinstance, (unit, event, shoe, round_), (str, int, int, int))):
+            raise TypeError("a place of another type")
+        before, *place = self.named.get(unit, (0, 0, 0))
+        self.named[unit] = (max(before, event), *max((place[0], place[1]), (shoe, round_)))
 
     def _end_sessions(self, name: str) -> None:
         self.sessions = {key: each for key, each in self.sessions.items() if each[0] != name}
@@ -78,19 +91,24 @@ def exists(connection: Connection) -> bool:
     )
 
 
-def check(connection: Connection, keys: Keys | None, found: FoundInUnit) -> None:
+def check(
+    connection: Connection, keys: Keys | None, found: FoundInUnit
+) -> Mapping[str, tuple[int, int, int]]:
     """Report to `found` everything that is wrong with the desk, by number of the note. Who may not
-    read its secrets checks its notes only."""
+    read its secrets checks its notes only.
+
+    Return which units the notes are about, by name: the last event, and the last shoe of cards with
+    its last round; 0 for none."""
     ratchet = _ratchet(keys, islice(_rows(connection, _IN_ORDER), _PROBED))
     if ratchet is None:
         found.add(0, "no_key", f"there is no key of {UNIT}: its notes were not checked")
     state = _State()
     due = _check_notes(_rows(connection, _IN_ORDER), ratchet, state, found)
-    if not connection.reads_secrets():
-        return
-    _check_key(connection, due, ratchet, found)
-    _check_users(connection, state, found)
-    _check_sessions(connection, state, found)
+    if connection.reads_secrets():
+        _check_key(connection, due, ratchet, found)
+        _check_users(connection, state, found)
+        _check_sessions(connection, state, found)
+    return state.named
 
 
 def _check_notes(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from sabot.audit.absence.named import game
 from sabot.audit.chain import MacKeys
 from sabot.audit.checks.chain_checks import ChainChecks, Place
 from sabot.audit.checks.chain_events import RawRecord
@@ -20,6 +21,7 @@ from sabot.audit.checks.index_checks import IndexChecks
 from sabot.audit.checks.shoe_span import ShoeSpan
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.later_events import LaterEvents
+from sabot.audit.play.never_opened import NeverOpened
 from sabot.audit.play.play_checks import PlayChecks
 from sabot.audit.play.seal_checks import PlainCards
 from sabot.link.events import BootEvent, Event
@@ -56,6 +58,7 @@ class CheckedPart:
     dealt_by: Mapping[bytes, int]
     plain: PlainCards
     later_events: LaterEvents
+    never_opened: NeverOpened
 
 
 class UnitChecks:
@@ -154,6 +157,7 @@ class UnitChecks:
             self._play.dealt_by,
             self._play.plain,
             self._play.later_events,
+            self._play.never_opened,
         )
 
     def join(self, part: CheckedPart) -> bool:
@@ -171,7 +175,14 @@ class UnitChecks:
         self._previous, self._base = part.ends.previous, part.ends.base
         self._clock.latest = part.latest
         self._play.resume(part.ends.play)
-        self._play.count(part.rounds, part.timeless, part.dealt_by, part.plain, part.later_events)
+        self._play.count(
+            part.rounds,
+            part.timeless,
+            part.dealt_by,
+            part.plain,
+            part.later_events,
+            part.never_opened,
+        )
         self._found.join(part.found)
         self._notes += part.notes[: max(0, MOST_OF_A_KIND - len(self._notes))]
         return True
@@ -193,17 +204,20 @@ class UnitChecks:
         if self._index is not None:
             self._index.ended(self._chain.next_number, self._chain.holes.missing)
         self._clock.ended(play.timeless)
+        play.ended()
         for number, detail in play.plain.wrong():
             found.add(number, "seal", detail)
         if self._games is not None:
-            for number, detail in self._games.missing(play.dealt_by):
-                if number > self._games.optional_up_to:
-                    found.add(number, "game", f"{detail}; what its rounds paid cannot be checked")
+            for number, sha256, what in self._games.missing(play.dealt_by):
+                absent = game(self._unit, number, sha256, what, self._games.elsewhere)
+                if isinstance(absent, Note):
+                    self._notes.append(absent)
                 else:
-                    self._notes.append(Note(self._unit, number, "game", detail))
+                    found.add(absent.event, absent.kind, absent.detail)
         summary.events += self._chain.rows
         summary.rounds += play.rounds if self._span is None else self._span.rounds()
         self._notes += [Note(self._unit, *note) for note in play.later_events.notes()]
+        self._notes += [Note(self._unit, *note) for note in play.never_opened.notes()]
         summary.not_judged += play.later_events.rounds
         summary.notes += self._notes
         summary.notes += [Note(self._unit, *note) for note in self._chain.notes]

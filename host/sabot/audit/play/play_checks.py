@@ -23,6 +23,7 @@ from sabot.audit.play.hand_events import HandEvents
 from sabot.audit.play.holdem import HoldemChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.later_events import LaterEvents
+from sabot.audit.play.never_opened import NeverOpened
 from sabot.audit.play.round_checks import RoundChecks
 from sabot.audit.play.seal_checks import ALWAYS_DOWN, SEALED, PlainCards, SealChecks
 from sabot.text import card_symbol, counted
@@ -59,8 +60,8 @@ _SHA_DIGITS = 16  # how many digits of a game's hash are shown
 _AFTER_THE_END = ("composition", "boot", "gap")
 _PLAY, _SEALS, _HAND = "_play", "_seals", "_hand"
 _NOT_STATE = (
-    "rounds", "timeless", "dealt_by", "plain", "later_events", "handlers", "_take_finding",
-    "_games", _PLAY, _SEALS, _HAND,
+    "rounds", "timeless", "dealt_by", "plain", "later_events", "never_opened", "handlers",
+    "_take_finding", "_games", _PLAY, _SEALS, _HAND,
 )  # fmt: skip
 """Attributes of PlayChecks that do not change how the next events are judged."""
 _WITHOUT_WORDS = frozenset((events.BOOT.number, events.SHOE_ENDED.number))
@@ -93,6 +94,8 @@ class PlayChecks:
         """The rounds that had to be sealed, if the firmware of their start seals."""
         self.later_events = LaterEvents()
         """Events that are not understood in full."""
+        self.never_opened = NeverOpened()
+        """Sealed rounds whose cards were not opened."""
         self.handlers: list[Callable[[Values], None] | None] = [None] * 256
         """By the number of an event's kind; None for kinds that do not matter here."""
         self._take_finding = report
@@ -105,7 +108,7 @@ class PlayChecks:
         self._follows = False  # whether no event is missing since a shoe of cards was loaded
         self._key_on: bool | None = None  # None: not known
         self._ghosts = GhostHands()
-        self._seals = SealChecks(self._report)
+        self._seals = SealChecks(self._report, self.never_opened)
         self._came = False  # whether a card of the round has come
         self._is_ghost = False  # whether the round is one, which is dealt face up
         self._plain: tuple[int, int] | None = None  # event and start of its first one in plain
@@ -160,6 +163,7 @@ class PlayChecks:
         self.dealt_by.clear()
         self.plain.clear()
         self.later_events.clear()
+        self.never_opened.clear()
 
     def count(
         self,
@@ -168,9 +172,11 @@ class PlayChecks:
         dealt_by: Mapping[bytes, int],
         plain: PlainCards,
         later_events: LaterEvents,
+        never_opened: NeverOpened,
     ) -> None:
         """Add what was counted in events that come after those so far."""
         self.plain.join(plain)
+        self.never_opened.join(never_opened)
         self.later_events.join(later_events)
         self.rounds += rounds
         self.timeless += timeless
@@ -184,6 +190,10 @@ class PlayChecks:
         self._seals.state = own.pop(_SEALS)
         vars(self._hand).update(own.pop(_HAND))
         vars(self).update(own)
+
+    def ended(self) -> None:
+        """Take the end of the log."""
+        self._seals.ended()
 
     def not_judged(self, number: int) -> None:
         """Note that events are missing before event `number`: this shoe of cards and an open round

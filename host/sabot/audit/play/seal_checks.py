@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import ReportFinding
+from sabot.audit.play.never_opened import AT_THE_END, MISSING, NO_FIT, NO_KEY, NeverOpened
 from sabot.link.seals import card_in, is_sealing, key_fits
 from sabot.text import counted
 from sabot_protocol import enums
@@ -53,12 +54,16 @@ class SealState:
     """What the next events are judged by."""
 
     phase: str = NONE
+    number: int = 0
+    """Of the event `seal`."""
     place: tuple[int, int] = (0, 0)
     """Of the shoe of cards and the round of the seal."""
     commitment: bytes = b""
     cards: list[SealedCard] = field(default_factory=list)
     whole: bool = True
     """Whether no event is missing since the seal, and all its sealed cards can be judged."""
+    lost: bool = False
+    """Whether events are missing since the seal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +81,10 @@ class Unsealed:
 class SealChecks:
     """Takes the events about sealed cards, in order, and reports findings of the kind `seal`."""
 
-    def __init__(self, report: ReportFinding) -> None:
+    def __init__(self, report: ReportFinding, never: NeverOpened) -> None:
         self.state = SealState(UNKNOWN)
         self._report = report
+        self._never = never
 
     @property
     def closed(self) -> bool:
@@ -89,14 +95,27 @@ class SealChecks:
     def events_missing(self) -> None:
         """Note that events are missing here."""
         if self.state.phase == SEALED:
-            self.state.whole = False
+            self.state.whole, self.state.lost = False, True
         else:
             self.state = SealState(UNKNOWN)
 
     def begin(self, number: int) -> None:
         """Take the event after which no card is sealed: a round, or a shoe of cards, begins."""
         self.not_open(number, "the next round began")
+        self._closed_for_ever()
         self.state = SealState()
+
+    def ended(self) -> None:
+        """Take the end of the log."""
+        self._closed_for_ever(AT_THE_END)
+
+    def _closed_for_ever(self, why: str = NO_KEY) -> None:
+        """Note the round whose cards are sealed as one that was never opened."""
+        state = self.state
+        if state.phase == SEALED:
+            if state.lost:
+                why = MISSING
+            self._never.add(state.number, state.place, len(state.cards), why)
 
     def seal(self, values: Values) -> None:
         """Take the values of an event `seal`."""
@@ -107,7 +126,8 @@ class SealChecks:
             self._report(number, "seal", "a second seal: a round has one")
         if len(commitment) != KEY_SIZE:
             self._report(number, "seal", f"a commitment of {counted(len(commitment), 'byte')}")
-        self.state = SealState(SEALED, place, commitment)
+        self._closed_for_ever()
+        self.state = SealState(SEALED, number, place, commitment)
 
     def drawn(self, values: Values, *, in_round: bool) -> None:
         """Take the values of an event `sealed_card`; `in_round`: its round is open."""
@@ -141,11 +161,13 @@ class SealChecks:
             self._report(number, "seal", f"unsealed, {wrong}")
             return Unsealed()
         if not key:
+            self._never.by_choice(number, len(state.cards))
             return Unsealed(never=len(state.cards))
         if not key_fits(key, state.commitment):
             wrong = f"the key of {counted(len(key), 'byte')}" if len(key) != KEY_SIZE else "the key"
             self._report(number, "seal", f"{wrong} does not fit the commitment of its round")
             self.state.whole = False
+            self._never.add(state.number, state.place, len(state.cards), NO_FIT)
             return Unsealed(whole=False)
         found = []
         for each in state.cards:
@@ -155,7 +177,10 @@ class SealChecks:
                 self._report(each.number, "seal", detail)
             else:
                 found.append((each, card))
-        self.state.whole = state.whole and len(found) == len(state.cards)
+        closed = len(state.cards) - len(found)
+        if closed:
+            self._never.add(state.number, state.place, closed, "the key opens them to no card")
+        self.state.whole = state.whole and not closed
         return Unsealed(found, whole=len(found) == len(state.cards))
 
     def not_open(self, number: int, what: str) -> bool:
@@ -205,6 +230,7 @@ class SealChecks:
         if state.whole:
             self._report(values[_NUMBER], "seal", "not of the round whose cards are sealed")
             state.whole = False
+        self._closed_for_ever()
         self.state = SealState(UNKNOWN)
 
 

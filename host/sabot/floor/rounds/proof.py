@@ -20,7 +20,6 @@ from sabot.keys.chain_keys import Keys
 from sabot.link.events import BootEvent, Event, SealedCardEvent, SealEvent, UnsealedEvent
 from sabot.link.seals import key_fits
 from sabot.link.wire import WireError, parse_event
-from sabot.log.found import LARGEST
 from sabot.log.store import Filter, Store
 from sabot.text import counted
 
@@ -125,7 +124,7 @@ def of_play(store: Store, unit: str, shoe: int, first: int, last: int, *, over: 
     records = [each for each in store.raw(unit, begin, last) if type(each[0]) is int]
     if len(records) > _MOST_RECORDS:
         return Proof(title, NOT_CHECKED, "the shoe of cards has too many records")
-    checks = UnitChecks(unit, first=begin, games=KnownGames(store.game, LARGEST))
+    checks = UnitChecks(unit, first=begin, games=KnownGames(store.game))
     summary = Summary()
     found = [each for each in checks.verify(records, summary) if each.kind != "no_key"]
     own = [each for each in found if first <= each.event <= last]

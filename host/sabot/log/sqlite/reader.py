@@ -158,12 +158,6 @@ class SqliteReader(Store):
             here = connection.has_table("presence")
             return presence_table.read(connection, unit) if here else []
 
-    def must_have_games_after(self, unit: str) -> int | None:
-        with self.reading(lists=False) as connection:
-            if not connection.has_table("games"):
-                return None
-            return schema.before_games(connection, unit)
-
     def receipts(self, unit: str, after: int = 0) -> Iterator[tuple[int, bytes]]:
         with self.reading(lists=False) as connection:
             if connection.has_table("receipts"):
