@@ -17,10 +17,12 @@ def same_surroundings() -> None:
 
     SIGINT ends them: in the background of a shell without job control, as with `make test &` in a
     script, it is ignored, and what they start would inherit that and never end by Ctrl-C. Their
-    clock is in UTC: a test of another zone sets its own.
+    clock is in UTC: a test of another zone sets its own. What `sabot hil` notes of failed tests for
+    its next run is the user's, of another checkout perhaps: tests neither read nor change it.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ["XDG_STATE_HOME"] = os.devnull  # no folder: nothing is kept
     os.environ["TZ"] = "UTC"
     time.tzset()
 
