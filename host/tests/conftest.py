@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from host.tests.support.surroundings import collect_seldom, same_surroundings
+from host.tests.support.surroundings import (
+    collect_seldom,
+    same_surroundings,
+    temporary_files_in_memory,
+)
 
 # What a fixture makes is imported in the fixture: it takes longer than many a test.
 if TYPE_CHECKING:
@@ -24,6 +28,7 @@ def pytest_configure() -> None:
     """Every way to start the tests gives the same verdict."""
     same_surroundings()
     collect_seldom()
+    temporary_files_in_memory()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
