@@ -3,6 +3,8 @@
 import ast
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -212,6 +214,24 @@ def test_the_write_ahead_log_of_a_killed_program_is_read_as_before(
     with open_store(killed, create=True) as store:
         store.append("U1", some(6, 6))
         assert store.count() == 6
+
+
+def test_a_program_that_ends_leaves_the_write_ahead_log_of_one_that_opens_the_log_twice(
+    tmp_path: Path,
+) -> None:
+    """Who closes a file of SQLite by other means than SQLite gives up the locks of its process."""
+    path = tmp_path / "log"
+    with open_store(path, create=True) as store:
+        store.append("U1", some(1, 3))
+        with closing(connect(path, "ro")):
+            pass
+        closes = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]);"
+        closes += "c.execute('SELECT count(*) FROM records').fetchone(); c.close()"
+        subprocess.run([sys.executable, "-c", closes, str(path)], check=True)
+        assert path.with_name("log-wal").exists()
+        store.append("U1", some(4, 5))
+    with open_store(path) as store:
+        assert len(list(store.raw("U1"))) == 5
 
 
 def test_no_connection_can_have_a_second_file(log: Path) -> None:

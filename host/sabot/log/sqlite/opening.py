@@ -12,6 +12,8 @@ journal beside a log in that mode is never its own, and neither is one that name
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -26,6 +28,7 @@ AHEAD, SHARED, JOURNAL = "-wal", "-shm", "-journal"
 """What SQLite keeps beside a file: its write-ahead log, the index of that, its rollback journal."""
 
 _HEAD_BYTES = 20
+_READ_TIMEOUT_S = 60.0
 _VERSIONS = slice(18, 20)  # the versions of the format for writing and reading
 _WRITE_AHEAD = 2  # such a version: write-ahead mode
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a super-journal
@@ -72,7 +75,7 @@ def write_ahead(connection: sqlite3.Connection) -> None:
 def _look_beside(real: Path, shown: Path) -> None:
     """Raise DatabaseUnusable unless what lies beside the file at `real`, if anything does, can be
     its own."""
-    head = _head_of(real, shown)
+    _check_is_file(real, shown)
     for ending in (AHEAD, SHARED, JOURNAL):
         beside, name = real.with_name(real.name + ending), shown.with_name(shown.name + ending)
         try:
@@ -84,12 +87,13 @@ def _look_beside(real: Path, shown: Path) -> None:
             raise _planted(name, f"it is {what}")
         if found.st_nlink > 1:
             raise _planted(name, "it is another name of a file elsewhere (a hard link)")
-        if ending == JOURNAL and (why := _not_its_own(beside, head)):
+        if ending == JOURNAL and (why := _not_its_own(beside, real)):
             raise _planted(name, why)
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file begins as one of SQLite does."""
+    """Whether a file begins as one of SQLite does. Never of one that this process has open
+    (`_head_of`)."""
     try:
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -106,20 +110,34 @@ def real_path(path: Path) -> Path:
         raise DatabaseUnusable(f"{path}: its links lead nowhere; name another file") from None
 
 
-def _head_of(real: Path, shown: Path) -> bytes:
-    """Return the first bytes of the file; empty if there is none, or none that can be read."""
-    try:
+def _check_is_file(real: Path, shown: Path) -> None:
+    with suppress(OSError):  # SQLite says why
         if not stat.S_ISREG(real.stat().st_mode):
             raise DatabaseUnusable(f"{shown}: not a file; name another one with --db")
-        with real.open("rb") as file:
-            return file.read(_HEAD_BYTES)
-    except OSError:  # SQLite says why
-        return b""
 
 
-def _not_its_own(journal: Path, head: bytes) -> str:
-    """Return why a rollback journal cannot be that of the file that begins with `head`: SQLite
-    would play it back. Empty if it can be, of a transaction whose process was killed."""
+def _head_of(path: Path) -> bytes:
+    """Return the first bytes of a file; empty if there is none, or none that can be read.
+
+    Another process reads them. This one may have the file open in SQLite, and whoever closes a file
+    gives up all locks that its process has on it (sqlite.org, "How To Corrupt An SQLite Database
+    File", 2.2): then another program that closes the log would remove its write-ahead log.
+    """
+    read = f"import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read({_HEAD_BYTES}))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", read, str(path)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_READ_TIMEOUT_S,
+        check=False,
+    )
+    return done.stdout
+
+
+def _not_its_own(journal: Path, of: Path) -> str:
+    """Return why a rollback journal cannot be that of the file `of`: SQLite would play it back.
+    Empty if it can be, of a transaction whose process was killed."""
+    head = _head_of(of)
     if head and not head.startswith(MAGIC):
         return "what it lies beside is no database"
     if _WRITE_AHEAD in head[_VERSIONS]:
