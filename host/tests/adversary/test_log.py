@@ -272,7 +272,7 @@ def _copied(folder: Path, to: Path) -> Path:
     to.mkdir()
     names = ("log.sqlite", "keys", "kept.jsonl", "house.pem", "house.pub.pem", "notary.pub.pem")
     for name in names:
-        shutil.copyfile(folder / name, to / name)
+        shutil.copy(folder / name, to / name)  # with its mode
     for name in ("keys", "house.pem"):
         (to / name).chmod(0o600)
     return to
