@@ -497,7 +497,8 @@ class Logger:
     def _rounds_so_far(self, unit: str, first: Record) -> Rounds:
         """Return the rounds as they were before `first`: the log may have begun within a round, or
         before its reveal."""
-        event, rounds = first.event, Rounds(unit, game_in_shoe(self._store, unit, first.event.number))
+        event = first.event
+        rounds = Rounds(unit, game_in_shoe(self._store, unit, event.number))
         shoe, round_ = event.shoe, event.round
         if isinstance(event, GapEvent):
             shoe, round_ = place_before(self._store, unit, event.number)
