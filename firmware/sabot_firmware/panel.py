@@ -88,6 +88,8 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
         notice = notice or "GHOST HAND %d" % state.ghosts
     if not outcome and state.rounds_left == 1 and state.current_round.open:
         outcome = "LAST ROUND"
+    if not outcome and state.phase == shoe_of_cards.ENDED and state.inventory.unread:
+        outcome = "%d NOT KNOWN" % state.inventory.unread
     return "\n".join(
         (
             _title(state) or title,

@@ -280,12 +280,7 @@ class Dealing(ShoeOfCards):
             self._void_round(_MISDEAL)
 
     def _void_round(self, reason: int) -> None:
-        if self.sealed:
-            if self.game.house.get("voided_cards") == "never":
-                self.inventory.forget(self.sealed_cards)
-                self._record(events.UNSEALED, b"")
-            else:
-                self._record(events.UNSEALED)
+        self._end_sealing()
         self._record(events.ROUND_VOID, reason)
         if self.decided:
             self.rounds -= 1

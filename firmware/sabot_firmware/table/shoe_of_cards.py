@@ -102,7 +102,8 @@ class ShoeOfCards:
         self.sealed = False
         """Whether cards of the round are sealed: from its `seal` to its `unsealed`."""
         self.sealed_cards = b""
-        """The cards 0-51 that are sealed, while they may still be never to be known."""
+        """The cards 0-51 that are sealed, while they may still be never to be known: for each the
+        seat under whose key it is, and the card."""
         self.came_sealed = False
         """Whether the last card that came out is sealed."""
         self._actions: "list[tuple]" = []
@@ -168,9 +169,27 @@ class ShoeOfCards:
         if shape is events.UNSEALED:
             if not self.sealed:
                 return
+            if values:
+                self._close_cards()
             self.sealed = False
             self.sealed_cards = b""
+        elif shape is events.SEAT_UNSEALED:
+            seat, kept = values[0], self.sealed_cards
+            pairs = [kept[at : at + 2] for at in range(0, len(kept), 2)]
+            self.sealed_cards = b"".join([pair for pair in pairs if pair[0] != seat])
         self._actions.append((shape, self.shoe, self.round, values))
+
+    def _close_cards(self) -> None:
+        """The cards that are still sealed are never to be known."""
+        kept = self.sealed_cards
+        self.inventory.forget(bytes([kept[at] for at in range(1, len(kept), 2)]))
+
+    def _end_sealing(self) -> None:
+        """A round with sealed cards is void: open all, or none, as the house has chosen."""
+        if self.game.house.get("voided_cards") == "never":
+            self._record(events.UNSEALED, b"")
+        else:
+            self._record(events.UNSEALED)
 
     def _secret(self, position: int) -> bool:
         """Whether a card at `position` may not be known now."""
@@ -231,9 +250,19 @@ class ShoeOfCards:
         self.came_sealed = self._secret(position)
         if self.came_sealed:
             shape = events.SEALED_CARD
-            if self.game.house.get("voided_cards") == "never":
-                self.sealed_cards += bytes((card,))
+            if self.game.by_seat:
+                self._seal_by_seat(card, position)
+            elif self.game.house.get("voided_cards") == "never":
+                self.sealed_cards += bytes((0, card))
         self._record(shape, card, position, *self._recorded_figures(position, figures), by_hand)
+
+    def _seal_by_seat(self, card: int, position: int) -> None:
+        from sabot_protocol.seals import seat_of  # only for games with a key for each seat
+
+        seat, kept = seat_of(position), self.sealed_cards
+        if seat not in [kept[at] for at in range(0, len(kept), 2)]:
+            self._record(events.SEAT_SEAL, seat)
+        self.sealed_cards = kept + bytes((seat, card))
 
     def _burn_new_cards(self, count: int) -> None:
         self._record(events.BURN, count)
@@ -267,7 +296,10 @@ class ShoeOfCards:
         if self.current_round.seals:
             self.sealed = True
             self.sealed_cards = b""
-            self._record(events.SEAL)
+            if self.game.by_seat:
+                self._record(events.SEAL, True)
+            else:
+                self._record(events.SEAL)
 
     def _follow(self, was_open: bool) -> None:
         """Take over the phase of the round; count the round when it gets its result, end it when it
