@@ -43,6 +43,9 @@ class Acting:
         self.recorder = recorder
         self.stopped = False
         """Whether buttons and switches wait for the restart that is due."""
+        self.cards_closed = False
+        """Whether cards are never to be known, and the secret that has sealed them is still
+        there."""
         self._board = board
         self._running = running
         self._journal = journal
@@ -124,6 +127,7 @@ class Acting:
             ended = ended or shape is events.COMPOSITION
             if shape is events.UNSEALED and values:
                 self._passes.forget()  # its cards are never to be known
+                self.cards_closed = True
         if ended:
             self.recorder.checkpoint(dealing.shoe, dealing.round)
         self._presenting.show_input()

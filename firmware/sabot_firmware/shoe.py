@@ -52,10 +52,14 @@ _SEAL_SECRET = "seal_secret"
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
 
 
-def _seals_of(secret: bytes) -> "Seals":
-    from sabot_firmware.journal.seals import Seals  # only for games with cards face down
+def _seals_of(kept: bytes, of_hand: bytes) -> "Seals":
+    from sabot_firmware.journal import seals  # only for games with cards face down
 
-    return Seals(secret)
+    return seals.Seals(seals.secret_of(kept, of_hand))
+
+
+def _fresh_secret() -> bytes:
+    return os.urandom(KEY_SIZE)
 
 
 class Shoe:
@@ -185,24 +189,42 @@ class Shoe:
     def open_seals(self) -> "Seals":
         """Return what seals cards, under the unit's secret. A unit without a secret makes one."""
         if self.seals is None:
-            secret: bytes = self.store.load(_SEAL_SECRET)  # type: ignore[assignment]
-            self.seals = self._new_seals() if secret is None else _seals_of(secret)
+            kept: bytes = self.store.load(_SEAL_SECRET)  # type: ignore[assignment]
+            if kept is None:
+                kept = self._new_secret()
+            self.seals = _seals_of(kept, self.journal.hand_secret())
         return self.seals
 
-    def _new_seals(self) -> "Seals":
-        secret = os.urandom(KEY_SIZE)
-        self.store.save(_SEAL_SECRET, secret)
-        return _seals_of(secret)
+    def _new_secret(self) -> bytes:
+        kept = _fresh_secret()
+        self.store.save(_SEAL_SECRET, kept)
+        return kept
 
     def renew_secret(self) -> None:
-        """Make a new secret, once after a start, when no card is sealed or can come: it takes 60 ms
-        of erasing flash. The old one is worth nothing then: also not to a person who has read or
-        written it at MicroPython's prompt."""
-        if self._renewal_due and self.at_rest() and not self.dealing.sealed:
+        """Make a new secret, when no card is sealed or can come. The old one is worth nothing then:
+        also not to a person who has read or written it at MicroPython's prompt.
+
+        Once after a start the part is replaced that the board keeps, which takes 60 ms of erasing
+        flash; and after each round whose cards do not all open the part that the journal's chip
+        keeps, and erases: no one can know what that round had from what the shoe still has.
+        """
+        acting, journal, of_hand = self.acting, self.journal, self.journal.hand_secret()
+        closes = acting.cards_closed or (not of_hand and self.dealing.closes_cards())
+        if not (self._renewal_due or closes) or self.seals is None or journal.stuck:
+            return
+        if self.dealing.sealed or not self.at_rest():
+            return
+        acting.keep_state()  # what the old one has sealed in the journal is not needed
+        if of_hand or closes:
+            of_hand = _fresh_secret()
+            journal.put_hand_secret(of_hand)  # notes that it seals come after it
+            acting.cards_closed = False
+        journal.drain()
+        kept: bytes = self.store.load(_SEAL_SECRET)  # type: ignore[assignment]
+        if self._renewal_due and not journal.stuck:
+            kept = self._new_secret()
             self._renewal_due = False
-            self.acting.keep_state()  # what the old one has sealed in the journal is not needed
-            self.journal.drain()
-            self.recorder.seals = self.seals = self._new_seals()
+        self.recorder.seals = self.seals = _seals_of(kept, of_hand)
 
     def _command_key(self) -> bytes:
         key: bytes = self.store.load(_COMMAND_KEY)  # type: ignore[assignment]

@@ -3,6 +3,9 @@
 It is a ring of sectors, each of 64 slots. A slot is written when an epoch begins, before the first
 event of the epoch; then the slot of the previous epoch is programmed to zeros. At most two slots
 are good at any time, and the newer one counts. A sector that is all zeros is erased ahead.
+
+In the same way it keeps a part of the secret that seals cards (seals.py), if cards stay closed: a
+new one replaces it after each such round. Older firmware takes its slot for a torn one.
 """
 
 import binascii
@@ -12,7 +15,7 @@ from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from sabot_firmware.interfaces import Flash
     from sabot_protocol.chain import Chain
@@ -28,6 +31,8 @@ _CRC = _MAC + MAC_SIZE
 _END = _CRC + 4
 _ZEROS = bytes(_SLOT)
 _BLANK = b"\xff" * _SLOT
+_OF_HAND = 0x5EA1
+"""With this the CRC of a slot begins that has the part of the sealing secret."""
 
 assert PAGE % _SLOT == 0 and _END <= _SLOT  # a slot never crosses the end of a page
 
@@ -47,6 +52,10 @@ class Keyring:
         self._next = 0
         self._erased = -1  # the sector that was erased last since the start
         self._to_clear: "list[int]" = []  # slots that must become zeros
+        self.hand_secret = b""
+        """The part of the sealing secret; empty if there is none."""
+        self._hand = -1  # its slot
+        self._hands = 0  # how often it was replaced
 
     def mount(self, sector: "memoryview") -> bool:
         """Find the newest slot; return whether there is one. `epoch`, `place`, `secret` and `mac`
@@ -69,10 +78,17 @@ class Keyring:
                 if self._good() and self.epoch() > newest:
                     newest = self.epoch()
                     self._newest = at
+                elif self._good(_OF_HAND) and self.epoch() > self._hands:
+                    self._take_hand(at, self._view)
         if newest < 0:
             return False
         self._to_clear.remove(self._newest)
-        self._next = self._newest + 1
+        after = self._newest
+        if self._hand >= 0:
+            self._to_clear.remove(self._hand)
+            if (self._hand - after) % (SECTORS * _SLOTS) <= _SLOTS:
+                after = self._hand  # it was written last: its sector must not be erased
+        self._next = after + 1
         while self._next % _SLOTS:  # skip a torn slot: only a blank one can be written
             self._read(self._next)
             if self._view == _BLANK:
@@ -84,9 +100,11 @@ class Keyring:
 
     def begin(self, slot: "memoryview") -> "Iterator[None]":
         """Write the first slot of a new unit. What an earlier try has left is erased."""
-        if self._newest >= 0:
-            self._to_clear.append(self._newest)
+        for old in (self._newest, self._hand):
+            if old >= 0:
+                self._to_clear.append(old)
         self._newest, self._next = -1, 0
+        self._hand, self.hand_secret = -1, b""
         yield from self.write(slot)
 
     def epoch(self) -> int:
@@ -117,6 +135,37 @@ class Keyring:
         If a slot cannot be written correctly, it is given up and the next one is used. Raises
         FlashError if all are given up.
         """
+        if self._hand // _SLOTS == (self._next // _SLOTS + 1) % SECTORS:
+            yield from self._move_hand()  # that sector is erased next
+        at: int = yield from self._program(slot)
+        if self._newest >= 0:
+            self._to_clear.append(self._newest)
+        self._newest = at
+        yield from self.clear()
+
+    def write_hand(self, slot: "memoryview") -> "Iterator[None]":
+        """Do the same with a slot that `fill_hand` has made."""
+        number = self._hands + 1
+        slot[_EPOCH:_PLACE] = number.to_bytes(4, "little")
+        slot[_CRC:_END] = binascii.crc32(slot[:_CRC], _OF_HAND).to_bytes(4, "little")
+        at: int = yield from self._program(slot)
+        if self._hand >= 0:
+            self._to_clear.append(self._hand)
+        self._take_hand(at, slot)
+        yield from self.clear()
+
+    def _move_hand(self) -> "Iterator[None]":
+        slot = memoryview(bytearray(_SLOT))
+        fill_hand(slot, self.hand_secret)
+        yield from self.write_hand(slot)
+
+    def _take_hand(self, at: int, slot: "memoryview") -> None:
+        self._hand = at
+        self._hands = int.from_bytes(slot[_EPOCH:_PLACE], "little")
+        self.hand_secret = bytes(slot[_SECRET:_MAC])
+
+    def _program(self, slot: "memoryview") -> "Generator[None, None, int]":
+        """Write the next slot that takes it, and return which one that is."""
         for _ in range(SECTORS * _SLOTS):
             at = self._next
             if at % _SLOTS == 0 and self._erased != at // _SLOTS:
@@ -126,14 +175,9 @@ class Keyring:
             yield
             self._read(at)
             if self._view == slot:
-                break
+                return at
             self._to_clear.append(at)
-        else:
-            raise FlashError("chip takes no key: replace the journal's chip")
-        if self._newest >= 0:
-            self._to_clear.append(self._newest)
-        self._newest = at
-        yield from self.clear()
+        raise FlashError("chip takes no key: replace the journal's chip")
 
     def to_erase(self) -> int:
         """Return the sector that should be erased ahead, -1 for none."""
@@ -152,8 +196,8 @@ class Keyring:
     def _read(self, at: int) -> None:
         self._flash.read(at * _SLOT, self._slot)
 
-    def _good(self) -> bool:
-        return self._uint(_CRC) == binascii.crc32(self._view[:_CRC])
+    def _good(self, begin: int = 0) -> bool:
+        return self._uint(_CRC) == binascii.crc32(self._view[:_CRC], begin)
 
     def _uint(self, at: int) -> int:
         return int.from_bytes(self._view[at : at + 4], "little")
@@ -171,4 +215,11 @@ def fill(slot: "memoryview", place: int, chain: "Chain") -> None:
     slot[_SECRET:_MAC] = chain.secret
     slot[_MAC:_CRC] = chain.mac
     slot[_CRC:_END] = binascii.crc32(slot[:_CRC]).to_bytes(4, "little")
+    slot[_END:_SLOT] = _BLANK[_END:]
+
+
+def fill_hand(slot: "memoryview", secret: bytes) -> None:
+    """Fill `slot`, 64 bytes, with a part of the sealing secret. `write_hand` numbers it."""
+    slot[:] = _ZEROS
+    slot[_SECRET:_MAC] = secret
     slot[_END:_SLOT] = _BLANK[_END:]

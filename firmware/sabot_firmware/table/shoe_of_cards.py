@@ -184,9 +184,16 @@ class ShoeOfCards:
         kept = self.sealed_cards
         self.inventory.forget(bytes([kept[at] for at in range(1, len(kept), 2)]))
 
+    def closes_cards(self) -> bool:
+        """Whether cards of the game may never be to be known."""
+        return self.game.by_seat or self._voided_stay_closed()
+
+    def _voided_stay_closed(self) -> bool:
+        return self.game.house.get("voided_cards") == "never"
+
     def _end_sealing(self) -> None:
         """A round with sealed cards is void: open all, or none, as the house has chosen."""
-        if self.game.house.get("voided_cards") == "never":
+        if self._voided_stay_closed():
             self._record(events.UNSEALED, b"")
         else:
             self._record(events.UNSEALED)
@@ -252,7 +259,7 @@ class ShoeOfCards:
             shape = events.SEALED_CARD
             if self.game.by_seat:
                 self._seal_by_seat(card, position)
-            elif self.game.house.get("voided_cards") == "never":
+            elif self._voided_stay_closed():
                 self.sealed_cards += bytes((0, card))
         self._record(shape, card, position, *self._recorded_figures(position, figures), by_hand)
 
