@@ -21,7 +21,10 @@ from sabot.link.events import (
     RoundVoidEvent,
     RunTwiceEvent,
     SealedCardEvent,
+    SealEscrowEvent,
     SealEvent,
+    SeatSealEvent,
+    SeatUnsealedEvent,
     ShoeEndedEvent,
     ShoeLoadedEvent,
     UnknownEvent,
@@ -311,7 +314,8 @@ def _with_card(open_round: Round, event: CardEvent) -> Round:
 
 
 _OF_A_ROUND = (
-    GhostHandEvent, CardEvent, SealEvent, SealedCardEvent, UnsealedEvent, ResultEvent,
+    GhostHandEvent, CardEvent, SealEvent, SeatSealEvent, SealEscrowEvent, SealedCardEvent,
+    SeatUnsealedEvent, UnsealedEvent, ResultEvent,
     RoundVoidEvent, HandBegunEvent, RunTwiceEvent, HandEndedEvent, PlayEvent, LookedEvent,
     HandResultEvent, BlackjackResultEvent,
 )  # fmt: skip

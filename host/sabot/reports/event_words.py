@@ -254,7 +254,28 @@ def _sealed_card(it: Fields) -> str:
 
 
 def _unsealed(it: Fields) -> str:
-    return f"by key {_short(it['seal_key'])}" if it["seal_key"] else "never: the cards stay unknown"
+    if it["seal_key"]:
+        return f"by key {_short(it['seal_key'])}"
+    return "never: the cards that no key has opened stay unknown"
+
+
+def _seat_seal(it: Fields) -> str:
+    return f"{_seat_name(it)} has a key of its own; commitment {_short(it['commitment'])}"
+
+
+def _seat_unsealed(it: Fields) -> str:
+    return f"{_seat_name(it)} has shown its cards: by key {_short(it['seat_key'])}"
+
+
+def _seal_escrow(it: Fields) -> str:
+    return (
+        f"the key of this round for both halves of the escrow: {_short(it['sealed_key'])}, "
+        f"with {_short(it['public'])}"
+    )
+
+
+def _seat_name(it: Fields) -> str:
+    return f"seat {it['seat']}" if it["seat"] else "the burned cards"
 
 
 def _hand_of(it: Fields) -> str:
@@ -357,6 +378,9 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "seal": _seal,
     "sealed_card": _sealed_card,
     "unsealed": _unsealed,
+    "seat_seal": _seat_seal,
+    "seat_unsealed": _seat_unsealed,
+    "seal_escrow": _seal_escrow,
     "play": _play,
     "looked": _looked,
     "hand_result": _hand_result,

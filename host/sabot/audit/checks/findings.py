@@ -83,7 +83,9 @@ class Note:
     counts, and that the operator removed since), `receipts` (those that one side has and the other
     does not), `other_units` (receipts of units that this site does not have), `unknown` (events of
     later versions: a kind, a field or a word that this version does not know; their chain was
-    checked), `not_judged` (the rounds and shoes of cards that such an event is in).
+    checked), `closed` (how many sealed cards no key opens, by the house's choice, and of how many
+    shoes of cards that leaves the composition unproven), `not_judged` (the rounds and shoes of
+    cards that an unknown event is in).
     """
 
     unit: str

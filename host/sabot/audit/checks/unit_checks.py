@@ -18,6 +18,7 @@ from sabot.audit.checks.decoding import Values, values_of
 from sabot.audit.checks.findings import MOST_OF_A_KIND, Finding, FoundInUnit, Note, Summary
 from sabot.audit.checks.index_checks import IndexChecks
 from sabot.audit.checks.shoe_span import ShoeSpan
+from sabot.audit.play.closed_cards import ClosedCards
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.later_events import LaterEvents
 from sabot.audit.play.play_checks import PlayChecks
@@ -56,6 +57,7 @@ class CheckedPart:
     dealt_by: Mapping[bytes, int]
     plain: PlainCards
     later_events: LaterEvents
+    closed: ClosedCards
 
 
 class UnitChecks:
@@ -154,6 +156,7 @@ class UnitChecks:
             self._play.dealt_by,
             self._play.plain,
             self._play.later_events,
+            self._play.closed,
         )
 
     def join(self, part: CheckedPart) -> bool:
@@ -171,7 +174,9 @@ class UnitChecks:
         self._previous, self._base = part.ends.previous, part.ends.base
         self._clock.latest = part.latest
         self._play.resume(part.ends.play)
-        self._play.count(part.rounds, part.timeless, part.dealt_by, part.plain, part.later_events)
+        self._play.count(
+            part.rounds, part.timeless, part.dealt_by, part.plain, part.later_events, part.closed
+        )
         self._found.join(part.found)
         self._notes += part.notes[: max(0, MOST_OF_A_KIND - len(self._notes))]
         return True
@@ -204,6 +209,7 @@ class UnitChecks:
         summary.events += self._chain.rows
         summary.rounds += play.rounds if self._span is None else self._span.rounds()
         self._notes += [Note(self._unit, *note) for note in play.later_events.notes()]
+        self._notes += [Note(self._unit, *note) for note in play.closed.notes()]
         summary.not_judged += play.later_events.rounds
         summary.notes += self._notes
         summary.notes += [Note(self._unit, *note) for note in self._chain.notes]

@@ -29,7 +29,8 @@ for _shape in (
     events.BETTING_OPEN, events.GHOST_HAND, events.CARD, events.SEAL, events.SEALED_CARD,
     events.UNSEALED, events.RESULT, events.ROUND_VOID, events.SHOE_ENDED, events.HAND_BEGUN,
     events.RUN_TWICE, events.HAND_ENDED, events.PLAY, events.LOOKED, events.HAND_RESULT,
-    events.BLACKJACK_RESULT, events.SHOE_LOADED,
+    events.BLACKJACK_RESULT, events.SHOE_LOADED, events.SEAT_SEAL, events.SEAT_UNSEALED,
+    events.SEAL_ESCROW,
 ):  # fmt: skip
     _OF_ROUNDS[_shape.number] = True
 

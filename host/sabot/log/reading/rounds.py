@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from sabot.errors import DatabaseUnusable
+from sabot.link import seals
 from sabot.link.events import Event
 from sabot.link.wire import WireError
 from sabot.log.found import UNKNOWN_KINDS
@@ -17,7 +18,7 @@ from sabot.log.store import DAMAGED, Filter, Row, Store
 from sabot.table_time import iso_of
 
 _ROUND_KINDS = (
-    "boot", "betting_open", "ghost_hand", "card", "seal", "sealed_card", "unsealed", "result",
+    "boot", "betting_open", "ghost_hand", "card", *seals.KINDS, "result",
     "round_void", "shoe_ended", DAMAGED, "hand_begun", "run_twice", "hand_ended",
     "play", "looked", "hand_result", "blackjack_result", "shoe_loaded", UNKNOWN_KINDS,
 )  # fmt: skip

@@ -21,7 +21,12 @@ def hands_in(log: FirmwareLog) -> list[Hand]:
 
 
 def test_random_hands_are_read_as_the_second_dealer_dealt_them(rng: random.Random) -> None:
-    log = HandLog()
+    for hole_cards in ("all", "shown", "never"):
+        _check_random_hands(rng, hole_cards)
+
+
+def _check_random_hands(rng: random.Random, hole_cards: str) -> None:
+    log = HandLog(hole_cards=hole_cards)
     plans = [log.deal_random(rng) for _ in range(60)]
     hands = hands_in(log)
     assert len(hands) == len(plans)
@@ -29,9 +34,13 @@ def test_random_hands_are_read_as_the_second_dealer_dealt_them(rng: random.Rando
         at = [(position, name) for position, name in plan.dealt]
         assert hand.seats == plan.seats and hand.run_twice == (plan.from_street or None)
         for seat, cards in enumerate(hand.hands, 1):
-            assert list(cards) == [name for position, name in at if position == f"seat_{seat}"]
+            known = hole_cards == "all" or seat in plan.shown
+            dealt = [name for position, name in at if position == f"seat_{seat}"]
+            assert list(cards) == (dealt if known else [])
+        assert hand.sealed == len(plan.closed())
         assert (list(hand.board), list(hand.second)) == plan.boards()
-        assert list(hand.burned) == [name for position, name in at if position == "board_burn"]
+        burned = [name for position, name in at if position == "board_burn"]
+        assert list(hand.burned) == (burned if hole_cards == "all" else [])
         assert (hand.void, hand.by_hand, hand.game) == (None, (), log.game.sha256)
         assert 0 < hand.first_event < hand.last_event
     assert {hand.run_twice for hand in hands} == {None, "turn", "river"}
