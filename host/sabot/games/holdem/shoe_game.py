@@ -30,7 +30,7 @@ OF_THE_SHOE = (
         "hole_cards",
         HOLE_CARDS[0],
         HOLE_CARDS,
-        f"{_SILENT}: which hole cards become known at the end of a hand: all, and the burned cards; "
+        f"{_SILENT}: which hole cards become known at the end of a hand: all, and burned cards; "
         "those of the seats that the dealer marks as shown; none",
     ),
 )
