@@ -18,8 +18,8 @@ COMMITMENT_LABEL = b"sabot seal"
 """SHA-256 over this and the round's key is the `commitment` of the event `seal`; with a seat's key
 that of `seat_seal`."""
 CARD_LABEL = b"sabot card"
-"""HMAC-SHA-256 under the round's key, or the seat's, over this and the card's place in one byte: its
-first CARD_SIZE bytes seal the card."""
+"""HMAC-SHA-256 under the key of the round, or of the seat, over this and the card's place in one
+byte: its first CARD_SIZE bytes seal the card."""
 
 SEAT_LABEL = b"sabot seat"
 """HMAC-SHA-256 under the round's key, over this and the seat in one byte, is the key of that seat,

@@ -11,7 +11,7 @@ from sabot_firmware.journal.contents import JournalError
 from sabot_firmware.journal.ring import NOTE, STATE
 from sabot_firmware.journal.seals import STATE_SIZE, Seals
 from sabot_firmware.table import input_log
-from sabot_protocol import cards, cbor, events
+from sabot_protocol import cards, cbor, enums, events
 
 _MIDI = {"name": "midi", "shown": "after_reveal", "burn": "none"}
 _NEVER = dict(_MIDI, house={"voided_cards": "never"})
@@ -26,6 +26,21 @@ def test_a_round_is_sealed_as_the_golden_vector_says():
         assert seals.count == case["place"]
         assert seals.card(case["card"]).hex() == case["sealed"]
     assert seals.end().hex() == golden["key"] and seals.number == 0
+
+
+def test_a_seat_is_sealed_as_the_golden_vector_says():
+    golden = vectors("seals")
+    seals = Seals(bytes.fromhex(golden["secret"]))
+    seals.begin(golden["seal_number"], True)
+    for of_seat in golden["seats"]:
+        seat = of_seat["seat"]
+        assert seals.seat_key(seat).hex() == of_seat["key"]
+        recorded = seals.values_of(events.SEAT_SEAL, (seat,), 9)
+        assert recorded == (seat, bytes.fromhex(of_seat["commitment"]))
+        for case in of_seat["cards"]:
+            seals.count = case["place"]
+            position = enums.POSITIONS.index("seat_%d" % seat if seat else "board_burn")
+            assert seals.card(case["card"], position).hex() == case["sealed"]
 
 
 def test_a_note_is_opened_with_its_number_only_and_always_has_the_same_size():

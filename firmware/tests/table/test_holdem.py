@@ -29,9 +29,7 @@ def _deck():
 def _loaded(seats, **changed):
     """A shoe before a hand to these seats, and the plan of that hand."""
     shoe = HandShoe(LOADED + " burn" * ((seats - 10) % 9), **changed)
-    plan = HandPlan(
-        seats, changed.get("run_it_twice", True), changed.get("hole_cards", "all")
-    )
+    plan = HandPlan(seats, changed.get("run_it_twice", True), changed.get("hole_cards", "all"))
     return shoe, plan
 
 

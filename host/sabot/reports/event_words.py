@@ -183,7 +183,7 @@ def _resolved(it: Fields) -> str:
 def _composition(it: Fields) -> str:
     counts = bytes.fromhex(it["counts"])
     came = f"{counted(sum(counts), 'card')} read"
-    text = f"of {counted(it['expected'], 'card')}, {came}, {it['unread']} not read"
+    text = f"of {counted(it['expected'], 'card')}, {came}, {it['unread']} not known"
     if len(counts) != len(_NAMES):
         return f"{text}; counts {it['counts']}"
     usual = Counter(counts).most_common(1)[0][0]

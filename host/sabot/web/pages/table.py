@@ -113,8 +113,9 @@ def _face_down(dealt: Dealt | None) -> list[int]:
     """How many cards lie face down before each seat of hold'em. They come one at a time."""
     if not isinstance(dealt, Hand):
         return []
-    known = any(dealt.hands)
-    whole, more = divmod(0 if known else min(dealt.sealed, 2 * dealt.seats), dealt.seats or 1)
+    if any(dealt.hands):  # a seat that did not show its cards stays closed
+        return [0 if cards or not dealt.sealed else 2 for cards in dealt.hands]
+    whole, more = divmod(min(dealt.sealed, 2 * dealt.seats), dealt.seats or 1)
     return [whole + (seat < more) for seat in range(dealt.seats)]
 
 
