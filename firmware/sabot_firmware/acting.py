@@ -21,6 +21,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.table.dealing import Dealing
     from sabot_protocol.schema import Shape
 
+_NEXT = const(0)  # the button, a place in `enums.BUTTONS`
 _MOST_NOTES = const(32)  # to be repeated after a loss of power
 
 
@@ -78,7 +79,8 @@ class Acting:
             elif (
                 not self._running.on_trial
             ):  # otherwise the other release might have to end a round
-                self.carry_out([input_log.PRESSED, change])
+                if change != inputs.pressed(_NEXT) or not self._presenting.waits:
+                    self.carry_out([input_log.PRESSED, change])
 
     def switched(self, switch: int, on: bool) -> None:
         """A switch is `on` or off now. Its level may be the same as when the power went."""

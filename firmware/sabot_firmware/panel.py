@@ -40,6 +40,7 @@ _CHOICES = {
 }
 
 ON_TRIAL = "NEW FIRMWARE"
+ESCROW_WAITS = "WAIT: ESCROW"
 NO_HOST = "NO HOST"
 LOG_BEHIND = "LOG BEHIND"
 HOST = "HOST"
@@ -191,6 +192,8 @@ class Presenting:
         self._health = health
         self._link = link
         self._outbox = outbox
+        self.waits = False
+        """Whether no hand may begin yet: its key cannot leave for the escrow."""
         self._lock: "bool | None" = None
         self._lamps: "int | None" = None
         self._text: "str | None" = None
@@ -203,7 +206,7 @@ class Presenting:
         be once that card has left."""
         state, passing = self._dealing, self._reader.known
         released = state.lock_released() if passing == NO_CARD else state.lock_after(passing)
-        released = released and not self._running.on_trial
+        released = released and not self._running.on_trial and not self.waits
         if released != self._lock:
             self._lock = released
             self._board.set_lock(released)
@@ -239,6 +242,8 @@ class Presenting:
         """Return a message for the dealer that is not about play; empty if there is none."""
         if self._running.on_trial:
             return ON_TRIAL
+        if self.waits:
+            return ESCROW_WAITS
         dirty = self._health.dirty
         for channel in range(len(enums.CHANNELS)):
             if dirty >> channel & 1:

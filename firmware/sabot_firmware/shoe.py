@@ -49,6 +49,9 @@ _NEWS = "provisioned"
 _PENDING = "pending"
 _CHAIN = "chain"  # its name
 _SEAL_SECRET = "seal_secret"
+_ESCROW = "escrow"
+_ESCROW_STEPS = const(8)
+"""Steps of the escrow in a tick, of 3 ms each: it is ready 6 s after a hand has ended."""
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
 
 
@@ -114,6 +117,8 @@ class Shoe:
         self.presenting = Presenting(
             board, self.dealing, self.reader, self.running, self.health, self.link, self.outbox
         )
+        self._halves: "bytes | None" = self.store.load(_ESCROW)  # type: ignore[assignment]
+        self._prepare_escrow(0)
         self.acting = Acting(
             board, self.running, self.journal, self.recorder, self.dealing, self.reader,
             self.presenting, self.passes, self._to_send.set,
@@ -226,6 +231,23 @@ class Shoe:
             self._renewal_due = False
         self.recorder.seals = self.seals = _seals_of(kept, of_hand)
 
+    def _prepare_escrow(self, steps: int) -> None:
+        """Make ready the pad for the key of the next hand, if it must leave for the escrow. Until
+        then no hand begins: no card is due."""
+        recorder, dealing = self.recorder, self.dealing
+        if self._halves is not None and dealing.game.by_seat and recorder.escrow is None:
+            from sabot_firmware.journal.escrow import Escrow  # few units have one
+
+            recorder.escrow = Escrow(self._halves, _fresh_secret)
+        escrow = recorder.escrow
+        if escrow is None:
+            return
+        idle = not dealing.sealed and dealing.game.by_seat
+        if steps and idle and not escrow.ready and not self.reader.scanner.in_pass:
+            escrow.step(steps)
+            self.heap.due = True
+        self.presenting.waits = idle and not escrow.ready
+
     def _command_key(self) -> bytes:
         key: bytes = self.store.load(_COMMAND_KEY)  # type: ignore[assignment]
         if key is None:
@@ -240,6 +262,8 @@ class Shoe:
         recorder.record(events.BOOT, dealing.shoe, dealing.round, start)
         for shape, shoe, round_, values in resumed.missing:
             recorder.record(shape, shoe, round_, values)
+        if resumed.escrow_due and self.seals is not None and self.seals.number:
+            recorder.record_escrow(dealing.shoe, dealing.round)
         if resumed.checkpoint_due:
             recorder.checkpoint(dealing.shoe, dealing.round)
         if self.journal.lost_first:
@@ -365,6 +389,7 @@ class Shoe:
             await self._priority.cards_first()
             self.ticking.tick()
             self.renew_secret()
+            self._prepare_escrow(_ESCROW_STEPS)
             await self._write_out()
             self.presenting.show_changes()
             self._to_send.set()

@@ -171,3 +171,65 @@ def test_a_game_whose_cards_all_open_needs_no_secret_on_the_chip():
         _deal(board, shoe, REVEAL)
         shoe.renew_secret()
         assert _secrets(shoe)[1] == b"" and "seat_seal" not in kinds_of(shoe)
+
+
+# Two halves of an escrow, made with X25519 of another implementation; their private parts are not
+# needed here.
+_HALVES = bytes.fromhex(
+    "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a"
+    "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f"
+)
+
+
+def _escrowed(folder):
+    board, shoe = _shoe(folder)
+    shoe.store.save("escrow", _HALVES)
+    shoe.journal.drain()
+    return again(folder, board)
+
+
+def test_no_hand_begins_before_its_key_can_leave_for_the_escrow():
+    with Folder() as folder:
+        board, shoe = _escrowed(folder)
+        board.play(shoe, *_LOAD)
+        assert shoe.dealing.card_due() and board.seen[-1] != "open" and "ESCROW" in board.text
+        board.play(shoe, NEXT)
+        assert kinds_of(shoe)[-1] == "lock", "the button waits too"
+        for _ in range(100):
+            shoe._prepare_escrow(8)
+        shoe.presenting.show_changes()
+        assert board.seen[-1] == "open" and "ESCROW" not in board.text
+        board.play(shoe, *[card_samples(name) for name in _DEALT])
+        kinds = kinds_of(shoe)
+        assert kinds.count("seal_escrow") == 1
+        assert kinds[kinds.index("seal") + 1] == "seal_escrow"
+        assert not shoe.presenting.waits
+
+
+def test_the_key_leaves_also_if_the_power_was_cut_before_it_had():
+    with Folder() as folder:
+        board, shoe = _escrowed(folder)
+        record, cut = shoe.recorder.record_escrow, []
+        shoe.recorder.record_escrow = lambda *place: cut.append(place)
+        for _ in range(100):
+            shoe._prepare_escrow(8)
+        board.play(shoe, *_LOAD, card_samples("AS"))
+        assert record and cut and "seal_escrow" not in kinds_of(shoe)
+        shoe.journal.drain()
+        board, shoe = again(folder, board)
+        assert kinds_of(shoe).count("seal_escrow") == 1
+        shoe.journal.drain()
+        board, shoe = again(folder, board)
+        assert kinds_of(shoe).count("seal_escrow") == 1
+
+
+def test_what_the_escrow_has_made_ready_is_in_no_memory_that_stays():
+    with Folder() as folder:
+        board, shoe = _escrowed(folder)
+        for _ in range(100):
+            shoe._prepare_escrow(8)
+        pad = shoe.recorder.escrow._pad
+        board.play(shoe, *_LOAD, *[card_samples(name) for name in _DEALT], *_SECOND_SHOWS)
+        shoe.renew_secret()
+        shoe.journal.drain()
+        assert len(pad) == 32 and pad not in _chip(folder)

@@ -66,8 +66,8 @@ class HoldemGame(games.FamilyGame):
         self.run_it_twice = games.flag_in(value, "run_it_twice")
         if "hole_cards" in value:
             self.hole_cards = games.one_of(value, "hole_cards", HOLE_CARDS[1:])
-            """One of HOLE_CARDS. A document of `all` does not have the key: it is the same as before
-            there was a choice. Older firmware refuses one that has it, for it would open all."""
+            """One of HOLE_CARDS. A document of `all` does not have the key: it is the same as
+            before there was a choice. Older firmware refuses one with it: it would open all."""
             self.by_seat = True
         if "voided_cards" in self.house:
             games.one_of(self.house, "voided_cards", VOIDED_CARDS)

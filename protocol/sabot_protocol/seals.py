@@ -27,6 +27,10 @@ in a game whose hole cards do not all open."""
 BURNED = 0
 """In place of a seat: burned cards, and those put aside."""
 
+ESCROW_LABEL = b"sabot escrow"
+"""SHA-256 over this, the public key of the round and what it shares with each half of the escrow is
+XORed with the key of the round: `sealed_key` of the event `seal_escrow`."""
+
 SEAT_1 = 18
 """The place of `seat_1` in `enums.POSITIONS`, a literal: a shoe asks for each card."""
 SEATS = 10

@@ -5,6 +5,7 @@ from sabot_protocol import cbor, enums, events
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Callable
 
+    from sabot_firmware.journal.escrow import Escrow
     from sabot_firmware.journal.journal import Journal
     from sabot_firmware.journal.seals import Seals
     from sabot_protocol.schema import Shape
@@ -29,6 +30,9 @@ class Recorder:
     ) -> None:
         self.boot = boot
         self.seals = seals
+        self.escrow: "Escrow | None" = None
+        """Encrypts the keys of rounds whose cards do not all open; None if no one could open
+        them."""
         self._journal = journal
         self._ticks_ms = ticks_ms
         self._unix_base_ms: "int | None" = None
@@ -55,6 +59,14 @@ class Recorder:
             items[count] = value
             count += 1
         journal.put_event(self._view, cbor.encode_array(self._buf, 0, items, count))
+        if shape is events.SEAL:
+            self.record_escrow(shoe, round_)
+
+    def record_escrow(self, shoe: int, round_: int) -> None:
+        """Record the key of the open round for the escrow, if the unit has one."""
+        if self.escrow is not None and self.seals is not None and self.seals.by_seat:
+            encrypted = self.escrow.take(self.seals.round_key())
+            self.record(events.SEAL_ESCROW, shoe, round_, encrypted)
 
     def record_lost(self, reason: str) -> None:
         """Record which events the journal has lost or given up, and the `reason`."""
