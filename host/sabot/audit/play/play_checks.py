@@ -135,7 +135,8 @@ class PlayChecks:
             (events.GHOST_HAND, self._ghost_hand),
             (events.CARD, self._card),
             (events.SEAL, self._seal),
-            (events.SEAT_SEAL, self._seat_seal),
+            (events.SEAL_ESCROW, self._seals.escrow),
+            (events.SEAT_SEAL, self._seals.seat_seal),
             (events.SEALED_CARD, self._sealed_card),
             (events.SEAT_UNSEALED, self._seat_unsealed),
             (events.UNSEALED, self._unsealed),
@@ -401,9 +402,6 @@ class PlayChecks:
         if of_round:
             self._hand.card(position, None, in_round=in_round)
         self._seals.drawn(values, in_round=in_round)
-
-    def _seat_seal(self, values: Values) -> None:
-        self._seals.seat_seal(values)
 
     def _seat_unsealed(self, values: Values) -> None:
         self._take_opened(self._seals.seat_unsealed(values))

@@ -65,6 +65,10 @@ class SealState:
     """Commitments, by seat, if each seat has a key of its own."""
     opened: list[int] = field(default_factory=list)
     """The seats whose cards were opened."""
+    escrowed: bool = False
+    """Whether the key of the round has left for the escrow."""
+    has_escrow: bool = False
+    """Whether that of an earlier one has: a unit that has an escrow keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +106,12 @@ class SealChecks:
         if self.state.phase == SEALED:
             self.state.whole = False
         else:
-            self.state = SealState(UNKNOWN)
+            self._begin(UNKNOWN)
 
     def begin(self, number: int) -> None:
         """Take the event after which no card is sealed: a round, or a shoe of cards, begins."""
         self.not_open(number, "the next round began")
-        self.state = SealState()
+        self._begin(NONE)
 
     def seal(self, values: Values) -> None:
         """Take the values of an event `seal`."""
@@ -118,7 +122,22 @@ class SealChecks:
             self._report(number, "seal", "a second seal: a round has one")
         if len(commitment) != KEY_SIZE:
             self._report(number, "seal", f"a commitment of {counted(len(commitment), 'byte')}")
-        self.state = SealState(SEALED, place, commitment)
+        self._begin(SEALED)
+        self.state.place, self.state.commitment = place, commitment
+
+    def escrow(self, values: Values) -> None:
+        """Take the values of an event `seal_escrow`."""
+        number, (public, sealed_key) = values[_NUMBER], values[_OWN : _OWN + 2]
+        self._check_round(values)
+        state = self.state
+        if state.phase == UNKNOWN:
+            return
+        if state.phase != SEALED or state.escrowed:
+            wrong = "for the second time" if state.escrowed else "and no card is sealed"
+            self._report(number, "seal", f"a key left for the escrow, {wrong}")
+        if (len(public), len(sealed_key)) != (KEY_SIZE, KEY_SIZE):
+            self._report(number, "seal", "a key for the escrow of another length")
+        state.escrowed = state.has_escrow = True
 
     def seat_seal(self, values: Values) -> None:
         """Take the values of an event `seat_seal`."""
@@ -193,6 +212,9 @@ class SealChecks:
         for seat in self.state.opened if self.state.whole else ():
             self._report(number, "seal", f"{_seat_text(seat)} was opened in a void round")
 
+    def _begin(self, phase: str) -> None:
+        self.state = SealState(phase, has_escrow=self.state.has_escrow)
+
     def drawn(self, values: Values, *, in_round: bool) -> None:
         """Take the values of an event `sealed_card`; `in_round`: its round is open."""
         number, (card_place, sealed, position) = values[_NUMBER], values[_OWN : _OWN + 3]
@@ -228,6 +250,9 @@ class SealChecks:
             wrong = "no card was sealed" if state.phase == NONE else "for the second time"
             self._report(number, "seal", f"unsealed, {wrong}")
             return Unsealed()
+        if state.seats and state.has_escrow and state.whole and not state.escrowed:
+            detail = "its key has not left for the escrow, as those of earlier rounds have"
+            self._report(number, "seal", detail)
         if not key:
             return Unsealed(never=len(state.cards))
         if not key_fits(key, state.commitment):
@@ -305,7 +330,7 @@ class SealChecks:
         if state.whole:
             self._report(values[_NUMBER], "seal", "not of the round whose cards are sealed")
             state.whole = False
-        self.state = SealState(UNKNOWN)
+        self._begin(UNKNOWN)
 
 
 def _seat_of(position: int) -> int:
