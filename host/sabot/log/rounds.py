@@ -129,6 +129,15 @@ Dealt = Round | Hand | BlackjackRound
 """A round of any family of games."""
 
 
+def without_cards(dealt: Dealt) -> Dealt:
+    """Return a round with its result and without any card, for those who may not see rounds."""
+    if isinstance(dealt, Hand):
+        return replace(dealt, drawn=())
+    if isinstance(dealt, BlackjackRound):
+        return replace(dealt, events=(), results=())
+    return replace(dealt, player=(), banker=(), by_hand=())
+
+
 def as_dealt(dealt: Round) -> list[str]:
     """Return the cards of a round of baccarat as they came out: to each hand in turn, the Player
     first."""
