@@ -2,7 +2,6 @@
 in no other way."""
 
 import json
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import cbor2
 import pytest
 from typer.testing import CliRunner
 
+from host.tests.support.escrowed import EscrowedLog
 from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import new_log, stored
 from sabot.audit.escrow import OpenedSeat, open_seats
@@ -20,28 +20,12 @@ from sabot.desk.desk import Desk
 from sabot.errors import DeskMissing, DeskRefused, KeysUnusable, SealsClosed
 from sabot.keys import escrow, signing
 from sabot.log.store import Store
-from sabot_firmware.journal.escrow import Escrow
 from sabot_protocol import events
-from sabot_protocol.schema import Shape
 
 _PASSPHRASE = b"correct horse"
 _ORDER = "order 7 of the Gaming Agency"
 _PLACE = ("U1", 1, 1)
 _HAND = "AS KS 2C 3C next 9D KC QC JC reveal burn next reveal"
-
-
-class _EscrowedLog(HandLog):
-    """The records of a unit with these public halves: its firmware's own escrow."""
-
-    def __init__(self, halves: bytes, **chosen: object) -> None:
-        self._escrow = Escrow(halves, lambda: random.Random(5).randbytes(32))
-        super().__init__(**chosen)
-
-    def record(self, shape: Shape, shoe: int, round_: int, values: Any) -> None:
-        super().record(shape, shoe, round_, values)
-        if shape is events.SEAL:
-            taken = self._escrow.take(self._sealer.key)
-            super().record(events.SEAL_ESCROW, shoe, round_, taken)
 
 
 @pytest.fixture
@@ -62,7 +46,7 @@ def _public(halves: list[escrow.Half]) -> bytes:
 
 
 def _log(halves: list[escrow.Half], text: str = _HAND, hole_cards: str = "shown") -> HandLog:
-    return _EscrowedLog(_public(halves), hole_cards=hole_cards).seat(2).play(text)
+    return EscrowedLog(_public(halves), hole_cards=hole_cards).seat(2).play(text)
 
 
 def _store(tmp_path: Path, log: HandLog, *, desk: bool = True) -> Store:
