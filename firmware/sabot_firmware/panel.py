@@ -40,7 +40,6 @@ _CHOICES = {
 }
 
 ON_TRIAL = "NEW FIRMWARE"
-ESCROW_WAITS = "WAIT: ESCROW"
 NO_HOST = "NO HOST"
 LOG_BEHIND = "LOG BEHIND"
 HOST = "HOST"
@@ -192,8 +191,8 @@ class Presenting:
         self._health = health
         self._link = link
         self._outbox = outbox
-        self.waits = False
-        """Whether no hand may begin yet: its key cannot leave for the escrow."""
+        self.waits = ""
+        """Why no hand may begin yet; empty if one may."""
         self._lock: "bool | None" = None
         self._lamps: "int | None" = None
         self._text: "str | None" = None
@@ -243,7 +242,7 @@ class Presenting:
         if self._running.on_trial:
             return ON_TRIAL
         if self.waits:
-            return ESCROW_WAITS
+            return self.waits
         dirty = self._health.dirty
         for channel in range(len(enums.CHANNELS)):
             if dirty >> channel & 1:

@@ -38,6 +38,7 @@ from sabot_protocol.chain import KEY_SIZE
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
     from sabot_firmware.journal.seals import Seals
+    from sabot_firmware.sealing import Sealing
     from sabot_protocol.schema import Shape
 
 _FULL_LINE_PAUSE_MS = const(1)
@@ -48,17 +49,7 @@ _COMMAND_KEY = "command_key"
 _NEWS = "provisioned"
 _PENDING = "pending"
 _CHAIN = "chain"  # its name
-_SEAL_SECRET = "seal_secret"
-_ESCROW = "escrow"
-_ESCROW_STEPS = const(8)
-"""Steps of the escrow in a tick, of 3 ms each: it is ready 6 s after a hand has ended."""
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
-
-
-def _seals_of(kept: bytes, of_hand: bytes) -> "Seals":
-    from sabot_firmware.journal import seals  # only for games with cards face down
-
-    return seals.Seals(seals.secret_of(kept, of_hand))
 
 
 def _fresh_secret() -> bytes:
@@ -89,14 +80,15 @@ class Shoe:
         self.journal = Journal(board.flash, buffers.journal)
         self.journal.mount()
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
-        self.seals: "Seals | None" = None
+        self.sealing: "Sealing | None" = None
         """Seals the cards that lie face down; None if there were none."""
         resumed = Recovery(self.journal, self.dealing, self.open_seals)
         if game.face_down:
             self.open_seals()
-        self._renewal_due = self.seals is not None
         self.journal.restore_acknowledged(resumed.acknowledged)
-        self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms, self.seals)
+        self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms)
+        if self.sealing is not None:
+            self.recorder.seals = self.sealing.seals
         self.outbox = Outbox(self.journal, resumed.acknowledged)
         self.reader = Reader(card_set)
         self._priority = CardPriority(self.reader, board.ticks_ms)
@@ -117,8 +109,8 @@ class Shoe:
         self.presenting = Presenting(
             board, self.dealing, self.reader, self.running, self.health, self.link, self.outbox
         )
-        self._halves: "bytes | None" = self.store.load(_ESCROW)  # type: ignore[assignment]
-        self._prepare_escrow(0)
+        if self.sealing is not None:
+            self.sealing.prepare(self.dealing, self.recorder, self.presenting, True)
         self.acting = Acting(
             board, self.running, self.journal, self.recorder, self.dealing, self.reader,
             self.presenting, self.passes, self._to_send.set,
@@ -193,60 +185,22 @@ class Shoe:
 
     def open_seals(self) -> "Seals":
         """Return what seals cards, under the unit's secret. A unit without a secret makes one."""
-        if self.seals is None:
-            kept: bytes = self.store.load(_SEAL_SECRET)  # type: ignore[assignment]
-            if kept is None:
-                kept = self._new_secret()
-            self.seals = _seals_of(kept, self.journal.hand_secret())
-        return self.seals
+        if self.sealing is None:
+            from sabot_firmware.sealing import Sealing  # only for games with cards face down
 
-    def _new_secret(self) -> bytes:
-        kept = _fresh_secret()
-        self.store.save(_SEAL_SECRET, kept)
-        return kept
+            self.sealing = Sealing(self.store, self.journal, _fresh_secret)
+        return self.sealing.seals
 
-    def renew_secret(self) -> None:
-        """Make a new secret, when no card is sealed or can come. The old one is worth nothing then:
-        also not to a person who has read or written it at MicroPython's prompt.
-
-        Once after a start the part is replaced that the board keeps, which takes 60 ms of erasing
-        flash; and after each round whose cards do not all open the part that the journal's chip
-        keeps, and erases: no one can know what that round had from what the shoe still has.
-        """
-        acting, journal, of_hand = self.acting, self.journal, self.journal.hand_secret()
-        closes = acting.cards_closed or (not of_hand and self.dealing.closes_cards())
-        if not (self._renewal_due or closes) or self.seals is None or journal.stuck:
-            return
-        if self.dealing.sealed or not self.at_rest():
-            return
-        acting.keep_state()  # what the old one has sealed in the journal is not needed
-        if of_hand or closes:
-            of_hand = _fresh_secret()
-            journal.put_hand_secret(of_hand)  # notes that it seals come after it
-            acting.cards_closed = False
-        journal.drain()
-        kept: bytes = self.store.load(_SEAL_SECRET)  # type: ignore[assignment]
-        if self._renewal_due and not journal.stuck:
-            kept = self._new_secret()
-            self._renewal_due = False
-        self.recorder.seals = self.seals = _seals_of(kept, of_hand)
-
-    def _prepare_escrow(self, steps: int) -> None:
-        """Make ready the pad for the key of the next hand, if it must leave for the escrow. Until
-        then no hand begins: no card is due."""
-        recorder, dealing = self.recorder, self.dealing
-        if self._halves is not None and dealing.game.by_seat and recorder.escrow is None:
-            from sabot_firmware.journal.escrow import Escrow  # few units have one
-
-            recorder.escrow = Escrow(self._halves, _fresh_secret)
-        escrow = recorder.escrow
-        if escrow is None:
-            return
-        idle = not dealing.sealed and dealing.game.by_seat
-        if steps and idle and not escrow.ready and not self.reader.scanner.in_pass:
-            escrow.step(steps)
-            self.heap.due = True
-        self.presenting.waits = idle and not escrow.ready
+    def maintain_seals(self) -> None:
+        """Replace the secret that seals cards, if that is due, and make ready what the next hand
+        needs."""
+        sealing, dealing = self.sealing, self.dealing
+        if sealing is not None:
+            if not dealing.sealed and self.at_rest():
+                sealing.renew(self.acting)
+            passing = self.reader.scanner.in_pass
+            if sealing.prepare(dealing, self.recorder, self.presenting, passing):
+                self.heap.due = True
 
     def _command_key(self) -> bytes:
         key: bytes = self.store.load(_COMMAND_KEY)  # type: ignore[assignment]
@@ -262,13 +216,14 @@ class Shoe:
         recorder.record(events.BOOT, dealing.shoe, dealing.round, start)
         for shape, shoe, round_, values in resumed.missing:
             recorder.record(shape, shoe, round_, values)
-        if resumed.escrow_due and self.seals is not None and self.seals.number:
-            recorder.record_escrow(dealing.shoe, dealing.round)
+        sealing = self.sealing
+        if resumed.escrow_due and sealing is not None and sealing.seals.number:
+            sealing.record_escrow(recorder, dealing.shoe, dealing.round)
         if resumed.checkpoint_due:
             recorder.checkpoint(dealing.shoe, dealing.round)
         if self.journal.lost_first:
             recorder.record_lost("journal_damaged")
-        if resumed.lost and self.seals is not None and self.seals.number:
+        if resumed.lost and sealing is not None and sealing.seals.number:
             opens = () if dealing.game.house.get("voided_cards") != "never" else (b"",)
             recorder.record(events.UNSEALED, dealing.shoe, dealing.round, opens)
         if resumed.lost and not dealing.can_change_game():
@@ -388,8 +343,7 @@ class Shoe:
             await asyncio.sleep_ms(TICK_MS)
             await self._priority.cards_first()
             self.ticking.tick()
-            self.renew_secret()
-            self._prepare_escrow(_ESCROW_STEPS)
+            self.maintain_seals()
             await self._write_out()
             self.presenting.show_changes()
             self._to_send.set()

@@ -35,7 +35,7 @@ def _shoe(folder, hole_cards="shown", **house):
     flash = provision(folder, FileFlash(folder, RING))
     SettingsStore(folder.path).save("game", games.encode(document))
     board, shoe = started(folder, flash)
-    shoe.renew_secret()
+    shoe.maintain_seals()
     return board, shoe
 
 
@@ -82,7 +82,7 @@ def test_who_takes_the_shoe_after_the_hand_cannot_make_the_keys_of_what_stays_cl
             made = [sha256(b"sabot seal" + key) for key in _keys(_secret_of(kept, of_hand), number)]
             assert of_hand and set(commitments) <= set(made), "this is how they were made"
             assert of_hand in _chip(folder)
-            shoe.renew_secret()
+            shoe.maintain_seals()
             shoe.journal.drain()
             assert of_hand not in _chip(folder), "erased"
             after = _secrets(shoe)
@@ -106,7 +106,7 @@ def test_who_takes_the_shoe_after_the_hand_cannot_open_what_the_journal_keeps_of
         shoe.journal.put = heard
         _deal(board, shoe, *_SECOND_SHOWS)
         before = Seals(_secret_of(*_secrets(shoe)))
-        shoe.renew_secret()
+        shoe.maintain_seals()
         after = Seals(_secret_of(*_secrets(shoe)))
         sealed = [note for kind, note in notes if kind == NOTE and note[0] == input_log.SEALED]
         assert len(sealed) == len(_DEALT)
@@ -137,7 +137,7 @@ def test_a_start_replaces_the_secret_of_a_hand_whose_end_was_cut():
         shoe.journal.drain()
         board, shoe = again(folder, board)
         assert _secrets(shoe)[1] == of_hand
-        shoe.renew_secret()
+        shoe.maintain_seals()
         assert of_hand not in _chip(folder) and kinds_of(shoe).count("hand_ended") == 1
 
 
@@ -147,7 +147,7 @@ def test_a_hand_goes_on_after_a_loss_of_power_with_the_secret_that_it_began_with
         during = _deal(board, shoe)
         shoe.journal.drain()
         board, shoe = again(folder, board)
-        shoe.renew_secret()
+        shoe.maintain_seals()
         assert _secrets(shoe) == during, "a card is sealed"
         board.play(shoe, *_SECOND_SHOWS)
         number, commitments = _commitments(shoe)
@@ -160,7 +160,7 @@ def test_cards_of_a_void_round_that_are_never_to_be_known_are_as_safe():
     with Folder() as folder:
         board, shoe = _shoe(folder, "all")
         _, of_hand = _deal(board, shoe, KEY_ON, VOID)
-        shoe.renew_secret()
+        shoe.maintain_seals()
         assert of_hand and of_hand not in _chip(folder)
         assert [values for kind, values in recorded(shoe) if kind == "unsealed"] == [[b""]]
 
@@ -169,7 +169,7 @@ def test_a_game_whose_cards_all_open_needs_no_secret_on_the_chip():
     with Folder() as folder:
         board, shoe = _shoe(folder, "all", voided_cards="opened")
         _deal(board, shoe, REVEAL)
-        shoe.renew_secret()
+        shoe.maintain_seals()
         assert _secrets(shoe)[1] == b"" and "seat_seal" not in kinds_of(shoe)
 
 
@@ -196,7 +196,7 @@ def test_no_hand_begins_before_its_key_can_leave_for_the_escrow():
         board.play(shoe, NEXT)
         assert kinds_of(shoe)[-1] == "lock", "the button waits too"
         for _ in range(100):
-            shoe._prepare_escrow(8)
+            shoe.maintain_seals()
         shoe.presenting.show_changes()
         assert board.seen[-1] == "open" and "ESCROW" not in board.text
         board.play(shoe, *[card_samples(name) for name in _DEALT])
@@ -209,12 +209,12 @@ def test_no_hand_begins_before_its_key_can_leave_for_the_escrow():
 def test_the_key_leaves_also_if_the_power_was_cut_before_it_had():
     with Folder() as folder:
         board, shoe = _escrowed(folder)
-        record, cut = shoe.recorder.record_escrow, []
-        shoe.recorder.record_escrow = lambda *place: cut.append(place)
+        cut = []
+        shoe.recorder.escrow = lambda *place: cut.append(place)
         for _ in range(100):
-            shoe._prepare_escrow(8)
+            shoe.maintain_seals()
         board.play(shoe, *_LOAD, card_samples("AS"))
-        assert record and cut and "seal_escrow" not in kinds_of(shoe)
+        assert cut and "seal_escrow" not in kinds_of(shoe)
         shoe.journal.drain()
         board, shoe = again(folder, board)
         assert kinds_of(shoe).count("seal_escrow") == 1
@@ -227,9 +227,9 @@ def test_what_the_escrow_has_made_ready_is_in_no_memory_that_stays():
     with Folder() as folder:
         board, shoe = _escrowed(folder)
         for _ in range(100):
-            shoe._prepare_escrow(8)
-        pad = shoe.recorder.escrow._pad
+            shoe.maintain_seals()
+        pad = shoe.sealing._escrow._pad
         board.play(shoe, *_LOAD, *[card_samples(name) for name in _DEALT], *_SECOND_SHOWS)
-        shoe.renew_secret()
+        shoe.maintain_seals()
         shoe.journal.drain()
         assert len(pad) == 32 and pad not in _chip(folder)

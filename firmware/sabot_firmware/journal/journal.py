@@ -27,7 +27,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Flash, Readable
 
 _KEY = const(5)  # a kind in the queue only: the secret of a new epoch, for the keyring
-_HAND = const(6)  # the same: a part of the sealing secret
+HAND = const(6)  # the same: a part of the sealing secret
 
 _AHEAD = const(3)  # sectors kept erased
 _ZERO_PAGE = bytes(PAGE)
@@ -61,17 +61,12 @@ class Journal(Contents):
         chain = self.chain
         if chain.move_on(self.number):
             # The events of the epoch are in the sector that is open now, or in later ones.
-            keyring.fill(self._queued_slot(_KEY), max(self._open, 0), chain)
+            keyring.fill(self.queued_slot(_KEY), max(self._open, 0), chain)
         chain.add(record[:size])
         self._put(EVENT, record, size, chain.mac)
         self.number += 1
 
-    def put_hand_secret(self, secret: bytes) -> None:
-        """Queue a part of the sealing secret, 32 bytes: it replaces the one that the chip has. What
-        that one has sealed must not be needed any more once what was queued before is on flash."""
-        keyring.fill_hand(self._queued_slot(_HAND), secret)
-
-    def _queued_slot(self, kind: int) -> memoryview:
+    def queued_slot(self, kind: int) -> memoryview:
         """Queue a slot of the keyring; return its place in the queue, to be filled."""
         self._make_queue_room(keyring.SLOT_SIZE + HEAD_SIZE)
         self._queue[self._tail] = kind
@@ -163,8 +158,12 @@ class Journal(Contents):
         size = HEAD_SIZE + keyring.SLOT_SIZE
         slot = self._slot
         slot[:] = self._queued[self._head + HEAD_SIZE : self._head + size]
-        of_hand = self._queue[self._head] == _HAND
-        for _ in self._keys.write_hand(slot) if of_hand else self._keys.write(slot):
+        work = self._keys.write(slot)
+        if self._queue[self._head] == HAND:
+            from sabot_firmware.journal import hand_slot
+
+            work = hand_slot.write(self._keys, slot)
+        for _ in work:
             yield True
         for i in range(self._head, self._head + size):
             self._queue[i] = 0

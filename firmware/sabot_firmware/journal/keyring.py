@@ -54,8 +54,8 @@ class Keyring:
         self._to_clear: "list[int]" = []  # slots that must become zeros
         self.hand_secret = b""
         """The part of the sealing secret; empty if there is none."""
-        self._hand = -1  # its slot
-        self._hands = 0  # how often it was replaced
+        self.hand = -1  # its slot
+        self.hands = 0  # how often it was replaced
 
     def mount(self, sector: "memoryview") -> bool:
         """Find the newest slot; return whether there is one. `epoch`, `place`, `secret` and `mac`
@@ -78,16 +78,16 @@ class Keyring:
                 if self._good() and self.epoch() > newest:
                     newest = self.epoch()
                     self._newest = at
-                elif self._good(_OF_HAND) and self.epoch() > self._hands:
-                    self._take_hand(at, self._view)
+                elif self._good(_OF_HAND) and self.epoch() > self.hands:
+                    self.hand, self.hands, self.hand_secret = at, self.epoch(), self.secret()
         if newest < 0:
             return False
         self._to_clear.remove(self._newest)
         after = self._newest
-        if self._hand >= 0:
-            self._to_clear.remove(self._hand)
-            if (self._hand - after) % (SECTORS * _SLOTS) <= _SLOTS:
-                after = self._hand  # it was written last: its sector must not be erased
+        if self.hand >= 0:
+            self._to_clear.remove(self.hand)
+            if (self.hand - after) % (SECTORS * _SLOTS) <= _SLOTS:
+                after = self.hand  # it was written last: its sector must not be erased
         self._next = after + 1
         while self._next % _SLOTS:  # skip a torn slot: only a blank one can be written
             self._read(self._next)
@@ -100,11 +100,11 @@ class Keyring:
 
     def begin(self, slot: "memoryview") -> "Iterator[None]":
         """Write the first slot of a new unit. What an earlier try has left is erased."""
-        for old in (self._newest, self._hand):
+        for old in (self._newest, self.hand):
             if old >= 0:
                 self._to_clear.append(old)
         self._newest, self._next = -1, 0
-        self._hand, self.hand_secret = -1, b""
+        self.hand, self.hand_secret = -1, b""
         yield from self.write(slot)
 
     def epoch(self) -> int:
@@ -123,8 +123,11 @@ class Keyring:
         """Return the MAC of the last event before that epoch."""
         return bytes(self._view[_MAC:_CRC])
 
-    def clear(self) -> "Iterator[None]":
-        """Program old secrets to zeros, also those that a loss of power has left."""
+    def clear(self, old: int = -1) -> "Iterator[None]":
+        """Program old secrets to zeros, that of the slot `old` and those that a loss of power has
+        left."""
+        if old >= 0:
+            self._to_clear.append(old)
         while self._to_clear:
             self._flash.program(self._to_clear.pop() * _SLOT, _ZEROS)
             yield
@@ -135,36 +138,15 @@ class Keyring:
         If a slot cannot be written correctly, it is given up and the next one is used. Raises
         FlashError if all are given up.
         """
-        if self._hand // _SLOTS == (self._next // _SLOTS + 1) % SECTORS:
-            yield from self._move_hand()  # that sector is erased next
-        at: int = yield from self._program(slot)
-        if self._newest >= 0:
-            self._to_clear.append(self._newest)
-        self._newest = at
-        yield from self.clear()
+        if self.hand // _SLOTS == (self._next // _SLOTS + 1) % SECTORS:
+            from sabot_firmware.journal import hand_slot  # few shoes have such a slot
 
-    def write_hand(self, slot: "memoryview") -> "Iterator[None]":
-        """Do the same with a slot that `fill_hand` has made."""
-        number = self._hands + 1
-        slot[_EPOCH:_PLACE] = number.to_bytes(4, "little")
-        slot[_CRC:_END] = binascii.crc32(slot[:_CRC], _OF_HAND).to_bytes(4, "little")
-        at: int = yield from self._program(slot)
-        if self._hand >= 0:
-            self._to_clear.append(self._hand)
-        self._take_hand(at, slot)
-        yield from self.clear()
+            yield from hand_slot.move(self)
+        at: int = yield from self.program(slot)
+        old, self._newest = self._newest, at
+        yield from self.clear(old)
 
-    def _move_hand(self) -> "Iterator[None]":
-        slot = memoryview(bytearray(_SLOT))
-        fill_hand(slot, self.hand_secret)
-        yield from self.write_hand(slot)
-
-    def _take_hand(self, at: int, slot: "memoryview") -> None:
-        self._hand = at
-        self._hands = int.from_bytes(slot[_EPOCH:_PLACE], "little")
-        self.hand_secret = bytes(slot[_SECRET:_MAC])
-
-    def _program(self, slot: "memoryview") -> "Generator[None, None, int]":
+    def program(self, slot: "memoryview") -> "Generator[None, None, int]":
         """Write the next slot that takes it, and return which one that is."""
         for _ in range(SECTORS * _SLOTS):
             at = self._next
@@ -215,11 +197,4 @@ def fill(slot: "memoryview", place: int, chain: "Chain") -> None:
     slot[_SECRET:_MAC] = chain.secret
     slot[_MAC:_CRC] = chain.mac
     slot[_CRC:_END] = binascii.crc32(slot[:_CRC]).to_bytes(4, "little")
-    slot[_END:_SLOT] = _BLANK[_END:]
-
-
-def fill_hand(slot: "memoryview", secret: bytes) -> None:
-    """Fill `slot`, 64 bytes, with a part of the sealing secret. `write_hand` numbers it."""
-    slot[:] = _ZEROS
-    slot[_SECRET:_MAC] = secret
     slot[_END:_SLOT] = _BLANK[_END:]

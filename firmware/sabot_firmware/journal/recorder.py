@@ -5,7 +5,6 @@ from sabot_protocol import cbor, enums, events
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Callable
 
-    from sabot_firmware.journal.escrow import Escrow
     from sabot_firmware.journal.journal import Journal
     from sabot_firmware.journal.seals import Seals
     from sabot_protocol.schema import Shape
@@ -30,9 +29,8 @@ class Recorder:
     ) -> None:
         self.boot = boot
         self.seals = seals
-        self.escrow: "Escrow | None" = None
-        """Encrypts the keys of rounds whose cards do not all open; None if no one could open
-        them."""
+        self.escrow: "Callable[[Recorder, int, int], None] | None" = None
+        """Records the key of a round for the escrow, after its `seal`."""
         self._journal = journal
         self._ticks_ms = ticks_ms
         self._unix_base_ms: "int | None" = None
@@ -59,14 +57,8 @@ class Recorder:
             items[count] = value
             count += 1
         journal.put_event(self._view, cbor.encode_array(self._buf, 0, items, count))
-        if shape is events.SEAL:
-            self.record_escrow(shoe, round_)
-
-    def record_escrow(self, shoe: int, round_: int) -> None:
-        """Record the key of the open round for the escrow, if the unit has one."""
-        if self.escrow is not None and self.seals is not None and self.seals.by_seat:
-            encrypted = self.escrow.take(self.seals.round_key())
-            self.record(events.SEAL_ESCROW, shoe, round_, encrypted)
+        if shape is events.SEAL and self.escrow is not None:
+            self.escrow(self, shoe, round_)
 
     def record_lost(self, reason: str) -> None:
         """Record which events the journal has lost or given up, and the `reason`."""

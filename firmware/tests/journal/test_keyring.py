@@ -9,7 +9,7 @@ from firmware.tests.test_store import Folder
 from protocol.tests.helpers import random_bytes, seed_random
 from sabot_firmware.boards.nor import PAGE, SECTOR, FlashError
 from sabot_firmware.boards.sim.flash import SimFlash
-from sabot_firmware.journal import keyring
+from sabot_firmware.journal import hand_slot, keyring
 from sabot_firmware.journal.keyring import SECTORS, SLOT_SIZE, Keyring
 from sabot_protocol.chain import EPOCH_RECORDS, Chain, chain_id
 
@@ -414,8 +414,8 @@ def test_secrets_that_look_blank_or_zero_are_secrets_all_the_same() -> None:
 
 
 def _put_hand(unit, secret):
-    keyring.fill_hand(unit.slot, secret)
-    unit.run(unit.ring.write_hand(unit.slot))
+    hand_slot.fill(unit.slot, secret)
+    unit.run(hand_slot.write(unit.ring, unit.slot))
 
 
 def _part(number):

@@ -235,7 +235,7 @@ class TappedShoe(Ear):
         """Let the periodic work be done, and hear what there is on the line."""
         shoe = self.shoe
         shoe.ticking.tick()
-        shoe.renew_secret()
+        shoe.maintain_seals()
         shoe.journal.drain()
         shoe.presenting.show_changes()
         self._hear()
