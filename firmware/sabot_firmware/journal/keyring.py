@@ -44,6 +44,14 @@ class Keyring:
     continued once the chip is ready.
     """
 
+    # Few shoes have a part of the sealing secret there, so these are in the class.
+    hand_secret = b""
+    """The part of the sealing secret; empty if there is none."""
+    hand = -1
+    """Its slot; -1 for none."""
+    hands = 0
+    """How often it was replaced."""
+
     def __init__(self, flash: "Flash") -> None:
         self._flash = flash
         self._slot = bytearray(_SLOT)
@@ -52,10 +60,6 @@ class Keyring:
         self._next = 0
         self._erased = -1  # the sector that was erased last since the start
         self._to_clear: "list[int]" = []  # slots that must become zeros
-        self.hand_secret = b""
-        """The part of the sealing secret; empty if there is none."""
-        self.hand = -1  # its slot
-        self.hands = 0  # how often it was replaced
 
     def mount(self, sector: "memoryview") -> bool:
         """Find the newest slot; return whether there is one. `epoch`, `place`, `secret` and `mac`
@@ -100,11 +104,12 @@ class Keyring:
 
     def begin(self, slot: "memoryview") -> "Iterator[None]":
         """Write the first slot of a new unit. What an earlier try has left is erased."""
-        for old in (self._newest, self.hand):
-            if old >= 0:
-                self._to_clear.append(old)
+        if self._newest >= 0:
+            self._to_clear.append(self._newest)
+        if self.hand >= 0:
+            self._to_clear.append(self.hand)
+            self.hand = -1
         self._newest, self._next = -1, 0
-        self.hand, self.hand_secret = -1, b""
         yield from self.write(slot)
 
     def epoch(self) -> int:

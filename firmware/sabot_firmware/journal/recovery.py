@@ -132,14 +132,12 @@ class Recovery:
     def _follow_seal(self, event: list) -> None:
         seals = self._opener()
         if event[0] == events.SEAL.number:
-            by_seat = self._dealing.game.by_seat
-            seals.resume(event[1], 0, by_seat)
-            self.escrow_due = by_seat
+            self.escrow_due = self._dealing.game.by_seat
+            seals.resume(event[1], 0, self.escrow_due)
         elif event[0] == events.SEALED_CARD.number:
             seals.count = event[_OWN] + 1
         else:
             seals.resume(0, 0)
-            self.escrow_due = False
 
     def start_over(self) -> None:
         """Forget the shoe of cards, because entries were lost. This start records its end, or an

@@ -166,7 +166,7 @@ class ShoeOfCards:
         return self.current_round.due_after(card) != NOT_DUE
 
     def record(self, shape: "Shape", *values: object) -> None:
-        """Record an event of this shoe of cards."""
+        """Record an event."""
         if shape is events.UNSEALED:
             if not self.sealed:
                 return
