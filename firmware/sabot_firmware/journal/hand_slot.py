@@ -20,8 +20,8 @@ def fill(slot: "memoryview", secret: bytes) -> None:
 
 
 def put(journal: "Journal", secret: bytes) -> None:
-    """Queue a part of the sealing secret, 32 bytes: it replaces the one that the chip has. What that
-    one has sealed must not be needed any more once what was queued before is on flash."""
+    """Queue a part of the sealing secret, 32 bytes: it replaces the one that the chip has. What
+    that one has sealed must not be needed any more once what was queued before is on flash."""
     fill(journal.queued_slot(HAND), secret)
 
 

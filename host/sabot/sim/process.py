@@ -180,7 +180,12 @@ class SimulatedShoe:
         if self._trace is not None:
             arguments.append(f"{root}{self._trace.resolve()}")
         self._process = subprocess.Popen(
-            [*interpreter(HEAP_BYTES + SOURCE_BYTES + STARTER_BYTES * slots), "-m", *program, *arguments],
+            [
+                *interpreter(HEAP_BYTES + SOURCE_BYTES + STARTER_BYTES * slots),
+                "-m",
+                *program,
+                *arguments,
+            ],
             cwd=FIRMWARE,
             env=environment(),
             stdin=self._link,

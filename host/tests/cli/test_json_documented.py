@@ -211,7 +211,6 @@ def _of_an_escrow(house: Path) -> Iterator[tuple[str, str]]:
     both = ("--half", "ann.pem", "--half", "bob.pem", "--order", "order 7", "--db", "hands")
     yield "open-seats", _run("open-seats", "U1", "--shoe", "1", "--seat", "2", *both, "--json")
     yield "desk", _run("desk", "--db", "hands", "--json")
-    yield "rounds", _run("rounds", "--db", "hands", "--json")
     yield "verify", _run("verify", "--db", "hands", "--json", codes=(1,))
 
 
