@@ -260,11 +260,13 @@ def _unsealed(it: Fields) -> str:
 
 
 def _seat_seal(it: Fields) -> str:
-    return f"{_seat_name(it)} has a key of its own; commitment {_short(it['commitment'])}"
+    if not it["seat"]:
+        return f"the burned cards have a key of their own; commitment {_short(it['commitment'])}"
+    return f"seat {it['seat']} has a key of its own; commitment {_short(it['commitment'])}"
 
 
 def _seat_unsealed(it: Fields) -> str:
-    return f"{_seat_name(it)} has shown its cards: by key {_short(it['seat_key'])}"
+    return f"{_seat_name(it)}, which showed: by key {_short(it['seat_key'])}"
 
 
 def _seal_escrow(it: Fields) -> str:
