@@ -38,6 +38,7 @@ from sabot_protocol.chain import KEY_SIZE
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
     from sabot_firmware.journal.seals import Seals
+    from sabot_firmware.sealing import Sealing
     from sabot_protocol.schema import Shape
 
 _FULL_LINE_PAUSE_MS = const(1)
@@ -48,14 +49,11 @@ _COMMAND_KEY = "command_key"
 _NEWS = "provisioned"
 _PENDING = "pending"
 _CHAIN = "chain"  # its name
-_SEAL_SECRET = "seal_secret"
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
 
 
-def _seals_of(secret: bytes) -> "Seals":
-    from sabot_firmware.journal.seals import Seals  # only for games with cards face down
-
-    return Seals(secret)
+def _fresh_secret() -> bytes:
+    return os.urandom(KEY_SIZE)
 
 
 class Shoe:
@@ -82,14 +80,15 @@ class Shoe:
         self.journal = Journal(board.flash, buffers.journal)
         self.journal.mount()
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
-        self.seals: "Seals | None" = None
+        self.sealing: "Sealing | None" = None
         """Seals the cards that lie face down; None if there were none."""
         resumed = Recovery(self.journal, self.dealing, self.open_seals)
         if game.face_down:
             self.open_seals()
-        self._renewal_due = self.seals is not None
         self.journal.restore_acknowledged(resumed.acknowledged)
-        self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms, self.seals)
+        self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms)
+        if self.sealing is not None:
+            self.recorder.seals = self.sealing.seals
         self.outbox = Outbox(self.journal, resumed.acknowledged)
         self.reader = Reader(card_set)
         self._priority = CardPriority(self.reader, board.ticks_ms)
@@ -110,6 +109,8 @@ class Shoe:
         self.presenting = Presenting(
             board, self.dealing, self.reader, self.running, self.health, self.link, self.outbox
         )
+        if self.sealing is not None:
+            self.sealing.prepare(self.dealing, self.recorder, self.presenting, True)
         self.acting = Acting(
             board, self.running, self.journal, self.recorder, self.dealing, self.reader,
             self.presenting, self.passes, self._to_send.set,
@@ -184,25 +185,22 @@ class Shoe:
 
     def open_seals(self) -> "Seals":
         """Return what seals cards, under the unit's secret. A unit without a secret makes one."""
-        if self.seals is None:
-            secret: bytes = self.store.load(_SEAL_SECRET)  # type: ignore[assignment]
-            self.seals = self._new_seals() if secret is None else _seals_of(secret)
-        return self.seals
+        if self.sealing is None:
+            from sabot_firmware.sealing import Sealing  # only for games with cards face down
 
-    def _new_seals(self) -> "Seals":
-        secret = os.urandom(KEY_SIZE)
-        self.store.save(_SEAL_SECRET, secret)
-        return _seals_of(secret)
+            self.sealing = Sealing(self.store, self.journal, _fresh_secret)
+        return self.sealing.seals
 
-    def renew_secret(self) -> None:
-        """Make a new secret, once after a start, when no card is sealed or can come: it takes 60 ms
-        of erasing flash. The old one is worth nothing then: also not to a person who has read or
-        written it at MicroPython's prompt."""
-        if self._renewal_due and self.at_rest() and not self.dealing.sealed:
-            self._renewal_due = False
-            self.acting.keep_state()  # what the old one has sealed in the journal is not needed
-            self.journal.drain()
-            self.recorder.seals = self.seals = self._new_seals()
+    def maintain_seals(self) -> None:
+        """Replace the secret that seals cards, if that is due, and make ready what the next hand
+        needs."""
+        sealing, dealing = self.sealing, self.dealing
+        if sealing is not None:
+            if not dealing.sealed and self.at_rest():
+                sealing.renew(self.acting)
+            passing = self.reader.scanner.in_pass
+            if sealing.prepare(dealing, self.recorder, self.presenting, passing):
+                self.heap.due = True
 
     def _command_key(self) -> bytes:
         key: bytes = self.store.load(_COMMAND_KEY)  # type: ignore[assignment]
@@ -218,11 +216,14 @@ class Shoe:
         recorder.record(events.BOOT, dealing.shoe, dealing.round, start)
         for shape, shoe, round_, values in resumed.missing:
             recorder.record(shape, shoe, round_, values)
+        sealing = self.sealing
+        if resumed.escrow_due and sealing is not None and sealing.seals.number:
+            sealing.record_escrow(recorder, dealing.shoe, dealing.round)
         if resumed.checkpoint_due:
             recorder.checkpoint(dealing.shoe, dealing.round)
         if self.journal.lost_first:
             recorder.record_lost("journal_damaged")
-        if resumed.lost and self.seals is not None and self.seals.number:
+        if resumed.lost and sealing is not None and sealing.seals.number:
             opens = () if dealing.game.house.get("voided_cards") != "never" else (b"",)
             recorder.record(events.UNSEALED, dealing.shoe, dealing.round, opens)
         if resumed.lost and not dealing.can_change_game():
@@ -342,7 +343,7 @@ class Shoe:
             await asyncio.sleep_ms(TICK_MS)
             await self._priority.cards_first()
             self.ticking.tick()
-            self.renew_secret()
+            self.maintain_seals()
             await self._write_out()
             self.presenting.show_changes()
             self._to_send.set()

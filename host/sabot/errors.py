@@ -368,6 +368,13 @@ class FeedsUnusable(SabotError):
     exit_code = 42
 
 
+class SealsClosed(SabotError):
+    """Cards that stay closed cannot be opened: the hand is not over, it has no such seat or no
+    escrow, or these are not both halves."""
+
+    exit_code = 46
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return which of `names` a misspelled `name` probably means; None if none is similar."""
     near = get_close_matches(name.lower(), list(names), 1)

@@ -3,6 +3,9 @@
 It is a ring of sectors, each of 64 slots. A slot is written when an epoch begins, before the first
 event of the epoch; then the slot of the previous epoch is programmed to zeros. At most two slots
 are good at any time, and the newer one counts. A sector that is all zeros is erased ahead.
+
+In the same way it keeps a part of the secret that seals cards (seals.py), if cards stay closed: a
+new one replaces it after each such round. Older firmware takes its slot for a torn one.
 """
 
 import binascii
@@ -12,7 +15,7 @@ from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from sabot_firmware.interfaces import Flash
     from sabot_protocol.chain import Chain
@@ -28,6 +31,8 @@ _CRC = _MAC + MAC_SIZE
 _END = _CRC + 4
 _ZEROS = bytes(_SLOT)
 _BLANK = b"\xff" * _SLOT
+_OF_HAND = 0x5EA1
+"""With this the CRC of a slot begins that has the part of the sealing secret."""
 
 assert PAGE % _SLOT == 0 and _END <= _SLOT  # a slot never crosses the end of a page
 
@@ -38,6 +43,14 @@ class Keyring:
     The methods that write are generators: they yield after the start of an operation, and must be
     continued once the chip is ready.
     """
+
+    # Few shoes have a part of the sealing secret there, so these are in the class.
+    hand_secret = b""
+    """The part of the sealing secret; empty if there is none."""
+    hand = -1
+    """Its slot; -1 for none."""
+    hands = 0
+    """How often it was replaced."""
 
     def __init__(self, flash: "Flash") -> None:
         self._flash = flash
@@ -69,10 +82,17 @@ class Keyring:
                 if self._good() and self.epoch() > newest:
                     newest = self.epoch()
                     self._newest = at
+                elif self._good(_OF_HAND) and self.epoch() > self.hands:
+                    self.hand, self.hands, self.hand_secret = at, self.epoch(), self.secret()
         if newest < 0:
             return False
         self._to_clear.remove(self._newest)
-        self._next = self._newest + 1
+        after = self._newest
+        if self.hand >= 0:
+            self._to_clear.remove(self.hand)
+            if (self.hand - after) % (SECTORS * _SLOTS) <= _SLOTS:
+                after = self.hand  # it was written last: its sector must not be erased
+        self._next = after + 1
         while self._next % _SLOTS:  # skip a torn slot: only a blank one can be written
             self._read(self._next)
             if self._view == _BLANK:
@@ -86,6 +106,9 @@ class Keyring:
         """Write the first slot of a new unit. What an earlier try has left is erased."""
         if self._newest >= 0:
             self._to_clear.append(self._newest)
+        if self.hand >= 0:
+            self._to_clear.append(self.hand)
+            self.hand = -1
         self._newest, self._next = -1, 0
         yield from self.write(slot)
 
@@ -105,8 +128,11 @@ class Keyring:
         """Return the MAC of the last event before that epoch."""
         return bytes(self._view[_MAC:_CRC])
 
-    def clear(self) -> "Iterator[None]":
-        """Program old secrets to zeros, also those that a loss of power has left."""
+    def clear(self, old: int = -1) -> "Iterator[None]":
+        """Program old secrets to zeros, that of the slot `old` and those that a loss of power has
+        left."""
+        if old >= 0:
+            self._to_clear.append(old)
         while self._to_clear:
             self._flash.program(self._to_clear.pop() * _SLOT, _ZEROS)
             yield
@@ -117,6 +143,16 @@ class Keyring:
         If a slot cannot be written correctly, it is given up and the next one is used. Raises
         FlashError if all are given up.
         """
+        if self.hand // _SLOTS == (self._next // _SLOTS + 1) % SECTORS:
+            from sabot_firmware.journal import hand_slot  # few shoes have such a slot
+
+            yield from hand_slot.move(self)
+        at: int = yield from self.program(slot)
+        old, self._newest = self._newest, at
+        yield from self.clear(old)
+
+    def program(self, slot: "memoryview") -> "Generator[None, None, int]":
+        """Write the next slot that takes it, and return which one that is."""
         for _ in range(SECTORS * _SLOTS):
             at = self._next
             if at % _SLOTS == 0 and self._erased != at // _SLOTS:
@@ -126,14 +162,9 @@ class Keyring:
             yield
             self._read(at)
             if self._view == slot:
-                break
+                return at
             self._to_clear.append(at)
-        else:
-            raise FlashError("chip takes no key: replace the journal's chip")
-        if self._newest >= 0:
-            self._to_clear.append(self._newest)
-        self._newest = at
-        yield from self.clear()
+        raise FlashError("chip takes no key: replace the journal's chip")
 
     def to_erase(self) -> int:
         """Return the sector that should be erased ahead, -1 for none."""
@@ -152,8 +183,8 @@ class Keyring:
     def _read(self, at: int) -> None:
         self._flash.read(at * _SLOT, self._slot)
 
-    def _good(self) -> bool:
-        return self._uint(_CRC) == binascii.crc32(self._view[:_CRC])
+    def _good(self, begin: int = 0) -> bool:
+        return self._uint(_CRC) == binascii.crc32(self._view[:_CRC], begin)
 
     def _uint(self, at: int) -> int:
         return int.from_bytes(self._view[at : at + 4], "little")

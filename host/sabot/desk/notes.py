@@ -60,6 +60,16 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
     "round_opened": {"unit": str, "shoe": int, "round": int},
     # `what` was given out: a bundle or a page. `sha256` is that of the file.
     "exported": {"unit": str, "shoe": int, "round": int, "what": str, "sha256": bytes},
+    # Cards that stay closed were opened: `seats` are their numbers, `halves` the fingerprints of
+    # the two halves of the escrow, each with spaces between.
+    "seats_opened": {
+        "unit": str,
+        "shoe": int,
+        "round": int,
+        "seats": str,
+        "halves": str,
+        "order": str,
+    },
 }
 """The fields of each kind of note, and their types."""
 
@@ -67,6 +77,9 @@ _LARGEST = (1 << 63) - 1
 
 
 _LONGEST_OTHER = 200  # characters of a text that is not a remark
+
+LONGEST_ORDER = _LONGEST_OTHER
+"""Characters of the order by which seats are opened."""
 
 
 def fitted(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 import cbor2
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -41,14 +42,20 @@ _MOST_PEM_BYTES = 16_384
 _MOST_DEPTH = 8  # nesting of CBOR items; sealed documents are less deep
 
 
-def make_key_pair(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Path, str]:
+def make_key_pair(
+    stem: Path,
+    passphrase: bytes | None = None,
+    private: Ed25519PrivateKey | X25519PrivateKey | None = None,
+) -> tuple[Path, Path, str]:
     """Make a key pair: STEM.pem, readable only by its owner, and STEM.pub.pem.
 
-    With a passphrase, STEM.pem is encrypted. Returns the two paths and the fingerprint. Raises
-    KeysUnusable if one of the files exists already or cannot be written; then neither is made.
+    With a passphrase, STEM.pem is encrypted. With `private` it is that one, without a new one that
+    signs. Returns the two paths and the fingerprint. Raises KeysUnusable if one of the files exists
+    already or cannot be written; then neither is made.
     """
-    private = Ed25519PrivateKey.generate()
-    public_pem = pem_of(public_of(private))
+    private = Ed25519PrivateKey.generate() if private is None else private
+    public = private.public_key()
+    public_pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
     private_pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
     private_path = stem.with_name(stem.name + ".pem")
@@ -77,7 +84,7 @@ def make_key_pair(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Pa
                 "place for the key"
             ) from None
         raise
-    return private_path, public_path, fingerprint(public_of(private))
+    return private_path, public_path, fingerprint(public.public_bytes_raw())
 
 
 def check_free(stem: Path) -> None:
@@ -97,23 +104,28 @@ def is_public(path: Path) -> bool:
     return b"-----BEGIN PUBLIC KEY-----" in _read(path)
 
 
-def load_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> PrivateKey:
-    """Read the private key in `path`. Raises KeysUnusable.
+def load_any_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> object:
+    """Read the private key in `path`, of whatever kind; None if there is none. Raises KeysUnusable.
 
     If the key is locked with a passphrase, `passphrase` is called for it.
     """
     pem = _read(path)
     try:
-        key = load_pem_private_key(pem, password=None)
+        return load_pem_private_key(pem, password=None)
     except TypeError:
         if passphrase is None:
             raise KeysUnusable(f"{path}: locked with a passphrase; name another key") from None
         try:
-            key = load_pem_private_key(pem, passphrase())
+            return load_pem_private_key(pem, passphrase())
         except ValueError:
             raise KeysUnusable(f"{path}: wrong passphrase for this key; try again") from None
     except (ValueError, UnsupportedAlgorithm):
-        key = None
+        return None
+
+
+def load_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> PrivateKey:
+    """Read the private key in `path`, which signs. As `load_any_private`."""
+    key = load_any_private(path, passphrase)
     if not isinstance(key, Ed25519PrivateKey):
         raise KeysUnusable(
             f"{path}: not a private Ed25519 key; make one with `sabot keys release make` or "
@@ -122,13 +134,18 @@ def load_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> P
     return key
 
 
+def load_any_public(path: Path) -> object:
+    """Read the public key in `path`, of whatever kind; None if there is none. Raises
+    KeysUnusable."""
+    try:
+        return load_pem_public_key(_read(path))
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+
+
 def load_public(path: Path) -> bytes:
     """Read the public key in `path`; return its 32 raw bytes. Raises KeysUnusable."""
-    pem = _read(path)
-    try:
-        key = load_pem_public_key(pem)
-    except (ValueError, UnsupportedAlgorithm):
-        key = None
+    key = load_any_public(path)
     if not isinstance(key, Ed25519PublicKey):
         raise KeysUnusable(f"{path}: not a public Ed25519 key; name a NAME.pub.pem")
     public = key.public_bytes_raw()

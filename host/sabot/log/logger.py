@@ -36,6 +36,7 @@ from sabot.log.attribution import COPIED, Attributed, Attribution
 from sabot.log.presence import EVERY_S, Presence
 from sabot.log.quota import Quota
 from sabot.log.readers import PassedOn, Readers
+from sabot.log.reading.shoe_game import game_in_shoe
 from sabot.log.reveal import Reveal, place_before, reveal_before
 from sabot.log.rounds import Dealt, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
@@ -506,7 +507,8 @@ class Logger:
     def _rounds_so_far(self, unit: str, first: Record) -> Rounds:
         """Return the rounds as they were before `first`: the log may have begun within a round, or
         before its reveal."""
-        event, rounds = first.event, Rounds(unit)
+        event = first.event
+        rounds = Rounds(unit, game_in_shoe(self._store, unit, event.number))
         shoe, round_ = event.shoe, event.round
         if isinstance(event, GapEvent):
             shoe, round_ = place_before(self._store, unit, event.number)

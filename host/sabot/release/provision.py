@@ -43,6 +43,8 @@ class UnitSettings:
     when_full: str
     game: bytes
     release_key: bytes
+    escrow: bytes = b""
+    """Both public halves of an escrow; empty: the unit keeps those that it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def provisioning_document(
         "game": settings.game,
         "release_key": settings.release_key,
     }
+    if settings.escrow:
+        fields["escrow"] = settings.escrow
     if first_key is not None:
         fields["first_key"] = first_key
     document = cbor2.dumps(fields, canonical=True)

@@ -40,6 +40,7 @@ class Defaults:
     when_full: str
     release_key: bytes
     document_of: Callable[[str, list[str]], bytes]
+    escrow: bytes = b""
 
 
 def read(path: Path, defaults: Defaults) -> tuple[list[Row], list[str]]:
@@ -103,6 +104,7 @@ def _row(line: int, row: Mapping[str, str], defaults: Defaults) -> Row:
         row.get("when_full") or defaults.when_full,
         defaults.document_of(row.get("game", ""), row.get("choose", "").split()),
         defaults.release_key,
+        defaults.escrow,
     )
     try:
         provisioning_document(settings, settings.unit)

@@ -19,6 +19,7 @@ from sabot.audit.checks.decoding import Values, values_of
 from sabot.audit.checks.findings import MOST_OF_A_KIND, Finding, FoundInUnit, Note, Summary
 from sabot.audit.checks.index_checks import IndexChecks
 from sabot.audit.checks.shoe_span import ShoeSpan
+from sabot.audit.play.closed_cards import ClosedCards
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.later_events import LaterEvents
 from sabot.audit.play.never_opened import NeverOpened
@@ -59,6 +60,7 @@ class CheckedPart:
     plain: PlainCards
     later_events: LaterEvents
     never_opened: NeverOpened
+    closed: ClosedCards
 
 
 class UnitChecks:
@@ -158,6 +160,7 @@ class UnitChecks:
             self._play.plain,
             self._play.later_events,
             self._play.never_opened,
+            self._play.closed,
         )
 
     def join(self, part: CheckedPart) -> bool:
@@ -182,6 +185,7 @@ class UnitChecks:
             part.plain,
             part.later_events,
             part.never_opened,
+            part.closed,
         )
         self._found.join(part.found)
         self._notes += part.notes[: max(0, MOST_OF_A_KIND - len(self._notes))]
@@ -218,6 +222,7 @@ class UnitChecks:
         summary.rounds += play.rounds if self._span is None else self._span.rounds()
         self._notes += [Note(self._unit, *note) for note in play.later_events.notes()]
         self._notes += [Note(self._unit, *note) for note in play.never_opened.notes()]
+        self._notes += [Note(self._unit, *note) for note in play.closed.notes()]
         summary.not_judged += play.later_events.rounds
         summary.notes += self._notes
         summary.notes += [Note(self._unit, *note) for note in self._chain.notes]

@@ -1,7 +1,8 @@
 """Notes the sealed rounds of one unit that were never opened, and why.
 
-Such a round is no fault by itself: a log may end within it, and a house may choose that cards stay
-closed. But whoever reads the log must know that no one can check these cards.
+Such a round is no fault by itself: a log may end within it. But whoever reads the log must know
+that no one can check these cards. What stays closed by the choice of the house is in
+closed_cards.py.
 """
 
 from collections.abc import Iterator
@@ -24,7 +25,6 @@ class NeverOpened:
     def __init__(self) -> None:
         self._rounds: list[tuple[int, str]] = []  # event of the seal, what
         self._more = self._last = 0
-        self._first_chosen = self._chosen_rounds = self._chosen_cards = 0
 
     def add(self, number: int, place: tuple[int, int], cards: int, why: str) -> None:
         """Take a round, by its place: shoe of cards and round. `number` is the event of its seal,
@@ -36,18 +36,10 @@ class NeverOpened:
         else:
             self._more, self._last = self._more + 1, number
 
-    def by_choice(self, number: int, cards: int) -> None:
-        """Take a round of which `cards` stay closed by the choice of its house, at the event
-        `number`. These are counted together."""
-        self._first_chosen = self._first_chosen or number
-        self._chosen_rounds += 1
-        self._chosen_cards += cards
-
     def clear(self) -> None:
         """Forget all."""
         self._rounds.clear()
         self._more = self._last = 0
-        self._first_chosen = self._chosen_rounds = self._chosen_cards = 0
 
     def join(self, later: "NeverOpened") -> None:
         """Take what events gave that come after those so far."""
@@ -55,9 +47,6 @@ class NeverOpened:
         self._rounds += later._rounds[:room]
         self._more += later._more + len(later._rounds[room:])
         self._last = later._last or self._last
-        self._first_chosen = self._first_chosen or later._first_chosen
-        self._chosen_rounds += later._chosen_rounds
-        self._chosen_cards += later._chosen_cards
 
     def notes(self) -> Iterator[tuple[int, str, str]]:
         """Yield, for people, what was noted: event number, kind, detail."""
@@ -65,7 +54,3 @@ class NeverOpened:
             yield number, NOTE, what
         if self._more:
             yield self._last, NOTE, f"the last of {counted(self._more, 'more round')} never opened"
-        if self._chosen_rounds:
-            rounds, cards = counted(self._chosen_rounds, "round"), self._chosen_cards
-            closed = f"{counted(cards, 'sealed card')} of {rounds} never opened"
-            yield self._first_chosen, NOTE, f"{closed}, by the choice of the house"

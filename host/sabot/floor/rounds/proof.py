@@ -17,8 +17,17 @@ from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.errors import KeysUnusable
 from sabot.keys.chain_keys import Keys
-from sabot.link.events import BootEvent, Event, SealedCardEvent, SealEvent, UnsealedEvent
+from sabot.link.events import (
+    BootEvent,
+    Event,
+    SealedCardEvent,
+    SealEvent,
+    SeatSealEvent,
+    SeatUnsealedEvent,
+    UnsealedEvent,
+)
 from sabot.link.seals import key_fits
+from sabot.link.seals import opened as opened_cards
 from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 from sabot.text import counted
@@ -159,7 +168,7 @@ def of_seal(events: Sequence[Event], *, hidden: bool) -> Proof | None:
     if opened is None or hidden:
         return Proof(title, WAITS, f"{cards} face down: no one has the key of this round yet")
     if not opened.seal_key:
-        return Proof(title, NOT_CHECKED, f"{cards} of a void round, never to be known")
+        return _of_closed(events, title, sealed)
     if seal is None or not key_fits(opened.seal_key, seal.commitment):
         return Proof(title, DIFFERS, "the key does not fit what the shoe had committed to")
     return Proof(
@@ -167,6 +176,28 @@ def of_seal(events: Sequence[Event], *, hidden: bool) -> Proof | None:
         AGREES,
         f"{cards} opened by the key to which the shoe had committed in event {seal.number:,}, "
         "before the first card",
+    )
+
+
+def _of_closed(events: Sequence[Event], title: str, sealed: int) -> Proof:
+    """What is known of sealed cards which the key of their round does not open."""
+    seats = {each.seat: each.commitment for each in events if isinstance(each, SeatSealEvent)}
+    shown = [each for each in events if isinstance(each, SeatUnsealedEvent)]
+    if not seats:
+        cards = counted(sealed, "card")
+        return Proof(title, NOT_CHECKED, f"{cards} of a void round, never to be known")
+    if not all(key_fits(each.seat_key, seats.get(each.seat, b"")) for each in shown):
+        return Proof(title, DIFFERS, "a seat's key does not fit what the shoe had committed to")
+    closed = sum(isinstance(each, SealedCardEvent) for each in opened_cards(events))
+    text = f"{counted(closed, 'card')} stay closed by the house's choice"
+    if not shown:
+        return Proof(title, NOT_CHECKED, text)
+    numbers = ", ".join(str(each.seat) for each in shown)
+    return Proof(
+        title,
+        AGREES,
+        f"{counted(sealed - closed, 'card')} of seat {numbers} opened by keys to which the shoe "
+        f"had committed; {text}",
     )
 
 

@@ -61,8 +61,8 @@ class _Tiles:
 
 def _rendered(visit: Visit, tiles: Iterable[Tile], now_unix_ms: int) -> list[Markup]:
     pictures: TilePictures = visit.request.app.state.tiles
-    linked = visit.may("table")
-    return [pictures.of(tile, now_unix_ms, linked=linked) for tile in tiles]
+    linked, cards = visit.may("table"), visit.may("round")
+    return [pictures.of(tile, now_unix_ms, linked=linked, cards=cards) for tile in tiles]
 
 
 def _notice(floor: Floor) -> str:

@@ -273,7 +273,10 @@ def test_a_tombstone_that_no_log_can_have_is_not_usable(
     pruned: PrunedLog, changed: dict[str, Any]
 ) -> None:
     pruned.remove(1, pruned.loaded(2) - 1, **changed)
-    with open_store(pruned.path) as store, pytest.raises(TombstoneUnusable, match="wrong fields|over 64 bits"):
+    with (
+        open_store(pruned.path) as store,
+        pytest.raises(TombstoneUnusable, match=r"wrong fields|over 64 bits"),
+    ):
         Tombstone.parse(store.tombstones("U1")[0])
     assert pruned.found() == [(1, "tombstone")]
     done = run(pruned.path.parent, "retention", "--db", str(pruned.path))

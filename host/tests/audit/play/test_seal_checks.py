@@ -485,12 +485,14 @@ def test_a_ghost_hand_is_dealt_face_up_and_the_cut_card_is_no_secret() -> None:
 # Rounds that were never opened.
 
 
-def _notes(values: list[Values], document: bytes | None = None) -> list[tuple[int, str]]:
+def _notes(
+    values: list[Values], document: bytes | None = None, kind: str = "sealed"
+) -> list[tuple[int, str]]:
     document = document or _document()
     known = KnownGames({hashlib.sha256(document).digest(): document}.get)
     summary = Summary()
     UnitChecks("U1", macs=Ratchet(TEST_KEY), games=known).verify(_chained(values), summary)
-    return [(each.event, each.detail) for each in summary.notes if each.kind == "sealed"]
+    return [(each.event, each.detail) for each in summary.notes if each.kind == kind]
 
 
 def test_a_round_that_is_sealed_at_the_end_of_the_log_is_noted() -> None:
@@ -550,5 +552,6 @@ def test_rounds_that_stay_closed_by_the_choice_of_the_house_are_counted_in_one_l
     values = [cbor2.loads(record) for record in log.records]
     opened = [at for at, each in enumerate(values, 1) if _kind(each) == "unsealed"]
     assert [values[at - 1][_OWN] for at in opened] == [b"", b""]
-    detail = "4 sealed cards of 2 rounds never opened, by the choice of the house"
-    assert _notes(values, document) == [(opened[0], detail)]
+    closed = "4 cards of 2 rounds stay closed by the house's choice: no key opens them"
+    assert _notes(values, document, kind="closed") == [(0, closed)]
+    assert _notes(values, document) == []
