@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from sabot import faults
+from sabot.cli.view import print_the_rest
 from sabot.errors import InternalError
 
 
@@ -40,7 +41,7 @@ class FaultyThread:
         self.seen = True
         self._say(f"sabot: a part of this command has ended: {faults.text_of(args.exc_value)}")
         if not callable(signal.getsignal(signal.SIGINT)):  # ignored, as in the background
-            sys.stdout.flush()
+            print_the_rest()
             os._exit(InternalError.exit_code)
         main = threading.main_thread().ident
         assert main is not None
