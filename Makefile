@@ -4,6 +4,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 READY := .venv/ready
 TYPINGS := build/typings
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 
 # Modules are compiled once, even if the environment forbids bytecode: the tests start many
 # processes, and pytest alone takes three times as long to collect its tests from sources.
@@ -13,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE =
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
 .PHONY: demo test check lint typecheck generated bench acceptance-emulator accuracy powercut updatecuts setupcuts \
-	kills losses versions fleet silences adversary clean
+	kills losses versions fleet silences adversary lock clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
@@ -68,17 +69,30 @@ EVERY ?= 12
 setupcuts: $(READY)
 	$(BIN)/python -m sabot_hil.sweeps.setup_cuts --every $(EVERY)
 
-# The same tools as on the shoe, from PyPI, at pinned versions.
-$(READY): pyproject.toml .constraints.txt
+# The same tools as on the shoe. pip takes no file but those whose SHA-256 is in .lock.
+$(READY): pyproject.toml .lock/dev.txt
 	@echo "Installing Sabot and its tools into .venv (about a minute) ..."
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c .constraints.txt -e '.[dev]'
+	$(PIP) --require-hashes -r .lock/dev.txt
+	$(PIP) --no-deps --no-build-isolation -e .
 	touch $@
 
-$(TYPINGS): pyproject.toml
-	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade --target $@ \
-		micropython-rp2-rpi_pico-stubs==1.28.0.post4 micropython-stdlib-stubs==1.28.0.post6
+$(TYPINGS): .lock/typings.txt
+	$(PIP) --require-hashes --upgrade --target $@ -r .lock/typings.txt
 	touch $@
+
+# Writes .lock again after a change of pyproject.toml. Versions stay; UPGRADE=--upgrade takes the newest
+# that pyproject.toml allows.
+UPGRADE ?=
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--no-header
+lock: $(READY)
+	$(LOCK) $(UPGRADE) --extra dev --group build pyproject.toml -o .lock/dev.txt
+	$(LOCK) $(UPGRADE) --group typings -o .lock/typings.txt
+	$(LOCK) -c .lock/dev.txt --group build pyproject.toml -o .lock/sabot.txt
+	for extra in feeds hil emulator; do \
+		$(LOCK) -c .lock/dev.txt --extra $$extra --group build pyproject.toml -o .lock/$$extra.txt || exit; \
+	done
 
 # `sabot log` killed 500 times at any moment: nothing lost, nothing doubled. About 8 minutes.
 kills: $(READY)

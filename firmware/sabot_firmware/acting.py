@@ -23,6 +23,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.table.dealing import Dealing
     from sabot_protocol.schema import Shape
 
+_NEXT = const(0)  # the button, a place in `enums.BUTTONS`
 _MOST_NOTES = const(32)  # to be repeated after a loss of power
 
 
@@ -51,6 +52,9 @@ class Acting:
         """Whether a round has ended; the shoe sets it back."""
         self.stopped = False
         """Whether buttons and switches wait for the restart that is due."""
+        self.cards_closed = False
+        """Whether cards are never to be known, and the secret that has sealed them is still
+        there."""
         self._board = board
         self._running = running
         self._journal = journal
@@ -84,7 +88,8 @@ class Acting:
             elif (
                 not self._running.on_trial
             ):  # otherwise the other release might have to end a round
-                self.carry_out([input_log.PRESSED, change])
+                if change != inputs.pressed(_NEXT) or not self._presenting.waits:
+                    self.carry_out([input_log.PRESSED, change])
 
     def switched(self, switch: int, on: bool) -> None:
         """A switch is `on` or off now. Its level may be the same as when the power went."""
@@ -150,6 +155,7 @@ class Acting:
             ended = ended or shape is events.COMPOSITION
             if shape is events.UNSEALED and values:
                 self._passes.forget()  # its cards are never to be known
+                self.cards_closed = True
         if ended:
             self.recorder.checkpoint(dealing.shoe, dealing.round)
         self._presenting.show_input()

@@ -88,6 +88,8 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
         notice = notice or "GHOST HAND %d" % state.ghosts
     if not outcome and state.rounds_left == 1 and state.current_round.open:
         outcome = "LAST ROUND"
+    if not outcome and state.phase == shoe_of_cards.ENDED and state.inventory.unread:
+        outcome = "%d NOT KNOWN" % state.inventory.unread
     return "\n".join(
         (
             _title(state) or title,
@@ -191,6 +193,8 @@ class Presenting:
         self._health = health
         self._link = link
         self._outbox = outbox
+        self.waits = ""
+        """Why no hand may begin yet; empty if one may."""
         self._lock: "bool | None" = None
         self._lamps: "int | None" = None
         self._text: "str | None" = None
@@ -203,7 +207,7 @@ class Presenting:
         be once that card has left."""
         state, passing = self._dealing, self._reader.known
         released = state.lock_released() if passing == NO_CARD else state.lock_after(passing)
-        released = released and not self._running.on_trial
+        released = released and not self._running.on_trial and not self.waits
         if released != self._lock:
             self._lock = released
             self._board.set_lock(released)
@@ -239,6 +243,8 @@ class Presenting:
         """Return a message for the dealer that is not about play; empty if there is none."""
         if self._running.on_trial:
             return ON_TRIAL
+        if self.waits:
+            return self.waits
         dirty = self._health.dirty
         for channel in range(len(enums.CHANNELS)):
             if dirty >> channel & 1:

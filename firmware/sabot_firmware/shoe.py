@@ -16,7 +16,7 @@ from sabot_firmware.cards.reader import Reader
 from sabot_firmware.heap import Heap
 from sabot_firmware.journal.journal import Journal
 from sabot_firmware.journal.outbox import Outbox
-from sabot_firmware.journal.randomness import SECRET, Randomness
+from sabot_firmware.journal.randomness import Randomness
 from sabot_firmware.journal.recorder import Recorder
 from sabot_firmware.journal.recovery import Recovery
 from sabot_firmware.link import commands
@@ -37,6 +37,7 @@ from sabot_protocol import enums, events, frame, games, messages
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
     from sabot_firmware.journal.seals import Seals
+    from sabot_firmware.sealing import Sealing
     from sabot_protocol.schema import Shape
 
 _FULL_LINE_PAUSE_MS = const(1)
@@ -47,14 +48,7 @@ _COMMAND_KEY = "command_key"
 _NEWS = "provisioned"
 _PENDING = "pending"
 _CHAIN = "chain"  # its name
-_SEAL_SECRET = "seal_secret"
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
-
-
-def _seals_of(secret: bytes) -> "Seals":
-    from sabot_firmware.journal.seals import Seals  # only for games with cards face down
-
-    return Seals(secret)
 
 
 class Shoe:
@@ -86,14 +80,15 @@ class Shoe:
         self.randomness = Randomness(board, self.journal, self.store, key, buffers.recent)
         self._secret_is_weak = not self.randomness.has_host_bytes
         """Whether the sealing secret may be one that was made without random bytes of a host."""
-        self.seals: "Seals | None" = None
+        self.sealing: "Sealing | None" = None
         """Seals the cards that lie face down; None if there were none."""
         resumed = Recovery(self.journal, self.dealing, self.open_seals)
         if game.face_down:
             self.open_seals()
-        self._renewal_due = self.seals is not None
         self.journal.restore_acknowledged(resumed.acknowledged)
-        self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms, self.seals)
+        self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms)
+        if self.sealing is not None:
+            self.recorder.seals = self.sealing.seals
         self.outbox = Outbox(self.journal, resumed.acknowledged)
         self.reader = Reader(card_set)
         self._priority = CardPriority(self.reader, board.ticks_ms)
@@ -113,6 +108,8 @@ class Shoe:
         self.presenting = Presenting(
             board, self.dealing, self.reader, self.running, self.health, self.link, self.outbox
         )
+        if self.sealing is not None:
+            self.sealing.prepare(self.dealing, self.recorder, self.presenting, True)
         self.acting = Acting(
             board, self.running, self.journal, self.recorder, self.dealing, self.reader,
             self.presenting, self.passes, self._to_send.set, self.randomness.mark_time,
@@ -187,51 +184,44 @@ class Shoe:
 
     def open_seals(self) -> "Seals":
         """Return what seals cards, under the unit's secret. A unit without a secret makes one."""
-        if self.seals is None:
-            secret: bytes = self.store.load(_SEAL_SECRET)  # type: ignore[assignment]
-            if secret is None:
-                secret = self._new_secret()
-            else:
-                # The next secret depends on it too: the journal's chip does not have it.
-                self.randomness.stir(SECRET, secret)
-            self.seals = _seals_of(secret)
-        return self.seals
+        if self.sealing is None:
+            from sabot_firmware.sealing import Sealing  # only for games with cards face down
 
-    def _new_secret(self) -> bytes:
-        secret = self.randomness.take(b"sealing secret")
-        self.store.save(_SEAL_SECRET, secret)
-        return secret
+            self.sealing = Sealing(self.store, self.journal, self.randomness)
+        return self.sealing.seals
 
     def prepare_for(self, game: "games.FamilyGame") -> None:
         """Make the secret for a game that is loaded, if cards lie face down in it: the one that is
         stored may be of a time before the unit had random bytes of a host. No card is sealed now,
         and nothing in the journal that is still needed."""
         if game.face_down and self.randomness.has_host_bytes:
-            self._new_secret()
-            self.seals = None
-            self._secret_is_weak = self._renewal_due = False
+            from sabot_firmware.sealing import new_part
+
+            new_part(self.store, self.randomness)
+            self.sealing = None
+            self._secret_is_weak = False
 
     def hold_rounds(self) -> None:
         """Stop play before the next round with sealed cards, as long as the secret is weak."""
         self.acting.held = self._secret_is_weak and self.dealing.game.face_down
         self.acting.hold_if_due()
 
-    def renew_secret(self) -> None:
-        """Make a new secret, once after a start, when no card is sealed or can come: it takes 60 ms
-        of erasing flash. The old one is worth nothing then: also not to a person who has read or
-        written it at MicroPython's prompt. Without random bytes of a host the old one stays."""
-        due = self._renewal_due and self.randomness.has_host_bytes
-        if due and self.at_rest() and not self.dealing.sealed:
-            self._renewal_due = self._secret_is_weak = False
-            self.acting.keep_state()  # what the old one has sealed in the journal is not needed
-            self.journal.drain()
-            self.recorder.seals = self.seals = _seals_of(self._new_secret())
+    def maintain_seals(self) -> None:
+        """Replace the secret that seals cards, if that is due, and make ready what the next hand
+        needs."""
+        sealing, dealing = self.sealing, self.dealing
+        if sealing is not None:
+            if not dealing.sealed and self.at_rest() and sealing.renew(self.acting):
+                self._secret_is_weak = False
+            passing = self.reader.scanner.in_pass
+            if sealing.prepare(dealing, self.recorder, self.presenting, passing):
+                self.heap.due = True
 
     def tend_randomness(self) -> None:
         """Do what is due for random numbers: renew the sealing secret, stop play or end the stop,
         stir in new samples after a round, keep the pool."""
         acting, randomness = self.acting, self.randomness
-        self.renew_secret()
+        self.maintain_seals()
         self.hold_rounds()
         # A pool with bytes of a host is kept only once no card can be sealed under an older secret.
         if not acting.held and self.at_rest():
@@ -255,11 +245,14 @@ class Shoe:
         recorder.record(events.BOOT, dealing.shoe, dealing.round, start)
         for shape, shoe, round_, values in resumed.missing:
             recorder.record(shape, shoe, round_, values)
+        sealing = self.sealing
+        if resumed.escrow_due and sealing is not None and sealing.seals.number:
+            sealing.record_escrow(recorder, dealing.shoe, dealing.round)
         if resumed.checkpoint_due:
             recorder.checkpoint(dealing.shoe, dealing.round)
         if self.journal.lost_first:
             recorder.record_lost("journal_damaged")
-        if resumed.lost and self.seals is not None and self.seals.number:
+        if resumed.lost and sealing is not None and sealing.seals.number:
             opens = () if dealing.game.house.get("voided_cards") != "never" else (b"",)
             recorder.record(events.UNSEALED, dealing.shoe, dealing.round, opens)
         if resumed.lost and not dealing.can_change_game():

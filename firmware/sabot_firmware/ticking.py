@@ -91,6 +91,8 @@ class Ticking:
         at rest and one tick later, so that the host gets its answer first."""
         alive = self._running.keep_alive(self._board.ticks_ms())
         if not alive or (self._leaving and self._at_rest()):
+            if alive:
+                self._acting.keep_state()  # older firmware cannot open what is sealed in notes
             self._journal.drain()
             self._board.reset()
         self._leaving = asked

@@ -27,16 +27,16 @@ def test_after_a_loss_of_power_at_every_card_the_round_is_dealt_on_and_opened() 
             secret, before = secret_of(folder), state_of(shoe.dealing)
             board, shoe = again(folder, board)
             assert state_of(shoe.dealing) == before
-            shoe.renew_secret()
+            shoe.maintain_seals()
             assert secret_of(folder) == secret, "a card may come, or is sealed"
             board, shoe = again(folder, board)
             board.play(shoe, *[card_samples(name) for name in DEALT[cut:]], REVEAL)
             assert opened(recorded(shoe)) == DEALT, cut
             assert kinds_of(shoe)[-1] == "result"
-            shoe.renew_secret()
+            shoe.maintain_seals()
             renewed = secret_of(folder)
             assert renewed != secret
-            shoe.renew_secret()
+            shoe.maintain_seals()
             assert secret_of(folder) == renewed, "once after a start"
             board, shoe = again(folder, board)
             assert shoe.dealing.current_round.winner >= 0

@@ -192,5 +192,5 @@ def test_a_shoe_that_deals_no_card_face_down_makes_no_secret():
     with Folder() as folder:
         board, shoe = started(folder)
         board.play(shoe, *_LOAD, card_samples("AC"), card_samples("2C"), card_samples("9C"))
-        assert shoe.seals is None and secret_of(folder) is None
+        assert shoe.sealing is None and secret_of(folder) is None
         assert kinds_of(shoe)[-1] == "card"

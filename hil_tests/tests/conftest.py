@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from host.tests.support.surroundings import collect_seldom, same_surroundings
+from host.tests.support.surroundings import (
+    collect_seldom,
+    same_surroundings,
+    temporary_files_in_memory,
+)
 
 if TYPE_CHECKING:
     from sabot.release.uf2 import Image
@@ -16,6 +20,7 @@ def pytest_configure() -> None:
     """Every way to start the tests gives the same verdict."""
     same_surroundings()
     collect_seldom()
+    temporary_files_in_memory()
 
 
 @pytest.fixture(scope="session")

@@ -48,7 +48,7 @@ def test_no_test_is_in_a_package_and_no_module_beside_it(package: str) -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_the_folders_of_tests_are_named_after_the_rooms_that_they_test(package: str) -> None:
-    own = {"adversary", "fakes", "support", "samples", "rig", "__pycache__"}
+    own = {"adversary", "bare_server", "fakes", "support", "samples", "rig", "__pycache__"}
     rooms = {path.name for path in (_ROOT / package).iterdir() if path.is_dir()} | own
     folders = {path.name for path in (_ROOT / PACKAGES[package]).iterdir() if path.is_dir()}
     assert not folders - rooms

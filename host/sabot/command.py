@@ -3,7 +3,7 @@
 import signal
 import sys
 
-_INTERRUPTED = 130  # errors.INTERRUPTED, which is not imported yet
+_INTERRUPTED, _FAULT = 130, 15  # of sabot.errors, which is not imported yet
 
 
 def main() -> None:
@@ -15,8 +15,12 @@ def main() -> None:
     end_at_once_by_ctrl_c()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     try:
-        from sabot.cli import run
-
+        try:
+            from sabot.cli import run
+        except Exception as error:  # a module is missing or damaged, and says nothing itself
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            print(f"sabot: cannot start ({text}); install it again", file=sys.stderr)
+            sys.exit(_FAULT)
         run()
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)

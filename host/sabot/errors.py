@@ -213,7 +213,8 @@ class SuitesMissing(SabotError):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"{what} is not installed; in the checkout: pip install -c .constraints.txt -e '.[hil]'"
+            f"{what} is not installed; in the checkout: "
+            "pip install --require-hashes -r .lock/hil.txt"
         )
 
 
@@ -365,6 +366,13 @@ class FeedsUnusable(SabotError):
     """The configuration of the feeds cannot be used, or names a file that cannot be."""
 
     exit_code = 42
+
+
+class SealsClosed(SabotError):
+    """Cards that stay closed cannot be opened: the hand is not over, it has no such seat or no
+    escrow, or these are not both halves."""
+
+    exit_code = 46
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

@@ -1,14 +1,16 @@
 """Files and folders that sabot makes: no other user can have put a link in their place."""
 
+import errno
 import os
 import secrets
+import stat
 from contextlib import suppress
 from pathlib import Path
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _OTHERS_WRITE = 0o022
 _OTHERS = 0o077
-_PRIVATE = 0o700
+_PRIVATE, _PRIVATE_FILE = 0o700, 0o600
 
 
 class NotPrivate(OSError):
@@ -46,6 +48,42 @@ def open_private(parent: int, name: str, *, make: bool = False) -> int:
         os.close(folder)
         raise
     return folder
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only this user can read and write, whatever the umask. Raises
+    FileExistsError, also for a link; OSError."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE_FILE)
+    try:
+        os.fchmod(descriptor, _PRIVATE_FILE)
+    finally:
+        os.close(descriptor)
+
+
+def others_may_use(path: Path) -> bool:
+    """Whether other users than its owner may read or write a file; False if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and bool(status.st_mode & _OTHERS)
+
+
+class TooLarge(OSError):
+    """A file that is larger than any of its kind."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        super().__init__(errno.EFBIG, f"it has over {most:,} bytes", str(path))
+
+
+def read_bounded(path: Path, most: int) -> bytes:
+    """Return the content of a file, also of a pipe, of at most `most` bytes. Raises TooLarge;
+    OSError."""
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise TooLarge(path, most)
+    return data
 
 
 def replace_whole(path: Path, data: bytes, mode: int) -> None:

@@ -175,14 +175,18 @@ class Log:
         keys: str | os.PathLike[str] | None = None,
         *,
         operator: str | os.PathLike[str] | None = None,
+        elsewhere: Iterable[str] = (),
     ) -> Verification:
         """Check the whole log, as `sabot verify` does: its audit chain, numbers, and every round.
 
         `keys` names the file with the units' keys. Without it the audit chain cannot be checked,
         which is a finding. `operator` names the public key that must have signed for records that
-        retention removed; without it, each removal is a finding. Units are checked in parallel if
-        the machine has several cores. Raises KeysUnusable.
+        retention removed; without it, each removal is a finding. `elsewhere` names what is known
+        to be in another place, as `--elsewhere` does: everything else that is named in the log or
+        in the key file must be in the log. Units are checked in parallel if the machine has several
+        cores. Raises KeysUnusable; ValueError for an `elsewhere` that names nothing.
         """
+        from sabot.audit.absence.elsewhere import Elsewhere
         from sabot.audit.verify import VerifyOptions, verify_log
         from sabot.keys.chain_keys import Keys
         from sabot.keys.signing import load_public
@@ -190,6 +194,7 @@ class Log:
         against = VerifyOptions(
             keys=None if keys is None else Keys.load(Path(keys)),
             operator=None if operator is None else load_public(Path(operator)),
+            elsewhere=Elsewhere(elsewhere),
         )
         findings, summary = verify_log(self.place, against)
         return Verification(

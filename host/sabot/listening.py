@@ -3,6 +3,10 @@
 import ipaddress
 from dataclasses import dataclass
 
+from sabot.numbers import whole
+
+_MOST_PORT = 65535
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -26,9 +30,10 @@ def address_of(text: str, default_port: int) -> Address:
         host, colon, port = text.partition(":")
         if not colon and host.isdecimal():
             raise ValueError(f"{text!r} is not HOST:PORT; write 127.0.0.1:{text}")
-    if colon and not (port.isascii() and port.isdecimal() and 0 <= int(port) <= 65535):
+    number = whole(port, _MOST_PORT) if colon else default_port
+    if number is None:
         raise ValueError(f"{text!r} is not HOST:PORT: {port!r} is not a port")
-    return Address(host or "127.0.0.1", int(port) if colon else default_port)
+    return Address(host or "127.0.0.1", number)
 
 
 def is_this_machine(host: str) -> bool:

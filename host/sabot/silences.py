@@ -99,6 +99,18 @@ LINE = _silence(
     },
 )
 
+NEVER = _silence(
+    "never",
+    part="a shoe that a log is told to have",
+    figure="the first session with it",
+    after_s=60.0,
+    words="no shoe has answered at {port} since the log began",
+    where=(Where.SCREEN, Where.ALERT, Where.METRIC),
+    alarm="SabotShoeNeverCame",
+    alarm_after_s=120.0,
+    ways={"not there": "its name is wrong, or nothing is plugged in"},
+)
+
 SHOE = _silence(
     "shoe",
     part="a shoe in the middle of a shoe of cards",

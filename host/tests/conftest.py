@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from host.tests.support.surroundings import collect_seldom, same_surroundings
+from host.tests.support.surroundings import (
+    collect_seldom,
+    same_surroundings,
+    temporary_files_in_memory,
+)
 
 # What a fixture makes is imported in the fixture: it takes longer than many a test.
 if TYPE_CHECKING:
+    from host.tests.support.hashes import Hashes
     from host.tests.support.postgres import Database, Server
     from sabot.log.place import Place
     from sabot.log.store import Store
@@ -23,6 +28,7 @@ def pytest_configure() -> None:
     """Every way to start the tests gives the same verdict."""
     same_surroundings()
     collect_seldom()
+    temporary_files_in_memory()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,7 +51,20 @@ def runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "run"
     folder.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
     return folder
+
+
+@pytest.fixture
+def hashes(monkeypatch: pytest.MonkeyPatch) -> "Hashes":
+    """Counts the hashes of SHA-256."""
+    import hashlib
+
+    from host.tests.support.hashes import Hashes
+
+    counted = Hashes()
+    monkeypatch.setattr(hashlib, "sha256", counted)
+    return counted
 
 
 @pytest.fixture(autouse=True)

@@ -72,13 +72,17 @@ def test_the_pages_give_every_setting_that_a_service_needs(unit: Path) -> None:
 def test_the_access_rules_name_the_database_and_the_roles_of_the_page(page: str) -> None:
     text = (DOCS / page).read_text()
     rules = re.findall(r"^(?:local|hostssl) +(\w+) +(\w+) ", text, re.MULTILINE)
+    assert {each for each in rules if each[1] == "postgres"} == {
+        ("all", "postgres"), ("replication", "postgres")
+    }  # fmt: skip
+    rules = [each for each in rules if each[1] != "postgres"]
     database = page.removeprefix("running-").removesuffix(".md").replace("group", "centre")
     granted = set(
         re.findall(rf"database (?:grant|site) postgresql://sabot@/{database} (\w+)", text)
     )
     roles = {role for _, role in rules}
     assert {name for name, _ in rules} == {database} and granted <= roles
-    assert roles <= set(re.findall(r"createuser (?:--createrole )?(\w+)", text))
+    assert roles <= set(re.findall(r"createuser (?:--createrole |--pwprompt )?(\w+)", text))
 
 
 def test_the_notary_gets_its_passphrase() -> None:

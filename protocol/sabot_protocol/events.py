@@ -166,6 +166,9 @@ RUN_TWICE = Shape(48, "run_twice", "street:street", _kinds, DEALING)
 HAND_ENDED = Shape(
     49, "hand_ended", ("seats:uint board:bytes second:bytes game:bytes"), _kinds, DEALING
 )
+SEAT_SEAL = Shape(50, "seat_seal", "seat:uint commitment:bytes", _kinds, DEALING)
+SEAT_UNSEALED = Shape(51, "seat_unsealed", "seat:uint seat_key:bytes", _kinds, DEALING)
+SEAL_ESCROW = Shape(52, "seal_escrow", "public:bytes sealed_key:bytes", _kinds, DEVICE)
 # End of what is generated: all kinds, from sabot_definitions/events.py
 
 HEADER = HEAD.fields

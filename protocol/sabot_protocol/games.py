@@ -145,6 +145,8 @@ class FamilyGame:
         self.face_down = self.shown != SHOWN[0]
         """Whether cards of its rounds lie face down, so that the shoe seals them. A family with
         other reasons sets it."""
+        self.by_seat = False
+        """Whether each seat has a key of its own, because not all open."""
         if self.version == DOCUMENT_VERSION:
             self.rules = one_of(value, "rules", RULES)
             self.betting_closed_by = one_of(value, "betting_closed_by", BETTING_CLOSED_BY)

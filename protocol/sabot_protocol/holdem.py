@@ -11,6 +11,10 @@ MOST_SEATS = 10
 VOIDED_CARDS = ("opened", "never")
 """What becomes of the sealed cards of a hand that is void: they are known then, or never."""
 
+HOLE_CARDS = ("all", "shown", "never")
+"""Which hole cards open at the end of a hand: all; those of the seats that the dealer marks; none.
+Only with `all` do the burned cards open, too."""
+
 HOLDEM = {
     "version": games.DOCUMENT_VERSION,
     "family": games.HOLDEM,
@@ -41,6 +45,12 @@ class HoldemGame(games.FamilyGame):
 
     family = games.HOLDEM
     FIELDS = games.FamilyGame.FIELDS + " seats run_it_twice"
+    hole_cards: str = HOLE_CARDS[0]
+
+    def _check_fields(self, value: "dict[str, object]") -> None:
+        if "hole_cards" in value:
+            self.FIELDS += " hole_cards"
+        super()._check_fields(value)
 
     def _check(self, value: "dict[str, object]") -> None:
         for field in _FIXED:
@@ -54,6 +64,11 @@ class HoldemGame(games.FamilyGame):
         self.seats = games.number_in(value, "seats", 2, MOST_SEATS)
         """The most players who get cards."""
         self.run_it_twice = games.flag_in(value, "run_it_twice")
+        if "hole_cards" in value:
+            self.hole_cards = games.one_of(value, "hole_cards", HOLE_CARDS[1:])
+            """One of HOLE_CARDS. A document of `all` does not have the key: it is the same as
+            before there was a choice. Older firmware refuses one with it: it would open all."""
+            self.by_seat = True
         if "voided_cards" in self.house:
             games.one_of(self.house, "voided_cards", VOIDED_CARDS)
         if self.run_it_twice and self.house.get("tournament"):

@@ -19,6 +19,18 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 _FIELDS = ("version", "unit", "table", "set", "when_full", "game", "release_key")
 _FIRST_KEY = "first_key"
 _RANDOM = "random"
+_ESCROW = "escrow"
+ESCROW_SIZE = 2 * KEY_SIZE
+
+_P = (1 << 255) - 19
+_WEAK = (
+    0,
+    1,
+    _P - 1,
+    325606250916557431795983626356110631294008115727848805560023387167927233504,
+    39382357235489614581723060781553021112529911719440698176882885853963445705823,
+)
+"""The u of the points of small order of Curve25519: with these anyone knows what is shared."""
 
 
 class ProvisioningError(ValueError):
@@ -48,6 +60,8 @@ class Provisioning:
             raise ProvisioningError("random bytes come with a first key only")
         if self.host_bytes is not None and not are_random(self.host_bytes):
             raise ProvisioningError("random bytes are not random: they are alike")
+        self.escrow = _escrow(fields[_ESCROW]) if _ESCROW in fields else None
+        """The public halves of the escrow; None: as they are."""
         if not is_unit(fields["unit"]):
             raise ProvisioningError("unit must be 1 to 32 letters, digits, -, _ or .")
         table = fields["table"]
@@ -78,9 +92,24 @@ def _fields(data: bytes) -> "dict[str, object]":
     names = set(fields)
     names.discard(_FIRST_KEY)
     names.discard(_RANDOM)
+    names.discard(_ESCROW)
     if names != set(_FIELDS):
         raise ProvisioningError("document has a missing or unknown field")
     return fields
+
+
+def _escrow(halves: object) -> bytes:
+    if not isinstance(halves, bytes) or len(halves) != ESCROW_SIZE:
+        raise ProvisioningError("escrow must be two public halves")
+    numbers = []
+    for at in (0, KEY_SIZE):
+        number = int.from_bytes(halves[at : at + KEY_SIZE], "little") & ((1 << 255) - 1)
+        numbers.append(number % _P)
+        if number % _P in _WEAK:
+            raise ProvisioningError("a half of the escrow is weak: make another")
+    if numbers[0] == numbers[1]:
+        raise ProvisioningError("both halves of the escrow are the same")
+    return halves
 
 
 def is_unit(name: object) -> bool:

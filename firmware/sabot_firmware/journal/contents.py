@@ -109,6 +109,10 @@ class Contents(Ring):
         self._first = self._kept = self._oldest()
         self.first_held = max(1, self._first_of(self._first))
 
+    def hand_secret(self) -> bytes:
+        """Return the part of the sealing secret that the chip keeps; empty if there is none."""
+        return self._keys.hand_secret
+
     def begin(self, first_key: bytes) -> None:
         """Write the first key of a new unit, in place of a key with which no unit has recorded.
 

@@ -27,6 +27,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Flash, Readable
 
 _KEY = const(5)  # a kind in the queue only: the secret of a new epoch, for the keyring
+HAND = const(6)  # the same: a part of the sealing secret
 
 _AHEAD = const(3)  # sectors kept erased
 _ZERO_PAGE = bytes(PAGE)
@@ -59,17 +60,19 @@ class Journal(Contents):
         """Queue the next event and add it to the chain."""
         chain = self.chain
         if chain.move_on(self.number):
-            self._make_queue_room(keyring.SLOT_SIZE + HEAD_SIZE)
-            at = self._tail
-            self._queue[at] = _KEY
-            begin = at + HEAD_SIZE
             # The events of the epoch are in the sector that is open now, or in later ones.
-            place = max(self._open, 0)
-            keyring.fill(self._queued[begin : begin + keyring.SLOT_SIZE], place, chain)
-            self._tail = begin + keyring.SLOT_SIZE
+            keyring.fill(self.queued_slot(_KEY), max(self._open, 0), chain)
         chain.add(record[:size])
         self._put(EVENT, record, size, chain.mac)
         self.number += 1
+
+    def queued_slot(self, kind: int) -> memoryview:
+        """Queue a slot of the keyring; return its place in the queue, to be filled."""
+        self._make_queue_room(keyring.SLOT_SIZE + HEAD_SIZE)
+        self._queue[self._tail] = kind
+        begin = self._tail + HEAD_SIZE
+        self._tail = begin + keyring.SLOT_SIZE
+        return self._queued[begin : self._tail]
 
     def put(self, kind: int, payload: "memoryview", size: int) -> None:
         """Queue an entry that is not an event."""
@@ -140,7 +143,7 @@ class Journal(Contents):
         """Do all programs and erases, in one order. Yield whether it did something."""
         while True:
             if self._head != self._tail:
-                if self._queue[self._head] == _KEY:
+                if self._queue[self._head] >= _KEY:
                     yield from self._write_key()
                 elif self._fits() == 0:
                     yield from self._open_sector()
@@ -155,7 +158,12 @@ class Journal(Contents):
         size = HEAD_SIZE + keyring.SLOT_SIZE
         slot = self._slot
         slot[:] = self._queued[self._head + HEAD_SIZE : self._head + size]
-        for _ in self._keys.write(slot):
+        work = self._keys.write(slot)
+        if self._queue[self._head] == HAND:
+            from sabot_firmware.journal import hand_slot
+
+            work = hand_slot.write(self._keys, slot)
+        for _ in work:
             yield True
         for i in range(self._head, self._head + size):
             self._queue[i] = 0
@@ -164,7 +172,7 @@ class Journal(Contents):
     def _fits(self) -> int:
         """Return how many bytes of whole entries, from the queue's head on, fit into the sector."""
         at = self._head
-        while at != self._tail and self._queue[at] != _KEY:
+        while at != self._tail and self._queue[at] < _KEY:
             end = at + self._queue[at + 1] + OVERHEAD
             if self._at + end - self._head - self._verified > SECTOR:
                 break

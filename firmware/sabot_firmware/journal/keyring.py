@@ -1,13 +1,14 @@
-"""The keyring: keeps the chain's secret and the value of the pool on the journal's chip over a loss
-of power, and no old ones.
+"""The keyring: keeps the chain's secret, the value of the pool and a part of the sealing secret on
+the journal's chip over a loss of power, and no old ones.
 
 It is a ring of sectors, each of 64 slots. A slot is written when an epoch begins, before the first
 event of the epoch; then the slot of the previous epoch is programmed to zeros. At most two slots
 are good at any time, and the newer one counts. A sector that is all zeros is erased ahead.
 
-The pool's value (pool_slot.py) is in such a slot too, with another CRC. Firmware without a pool
-takes that for a torn slot and programs it to zeros. What is in the sector that is erased next is
-written again before.
+The pool's value (pool_slot.py) is in such a slot too, with another CRC, and so is a part of the
+secret that seals cards (seals.py), if cards stay closed: a new one replaces it after each such
+round. Older firmware takes either for a torn slot and programs it to zeros. What is in the sector
+that is erased next is written again before.
 """
 
 import binascii
@@ -33,6 +34,8 @@ _CRC = _MAC + MAC_SIZE
 _END = _CRC + 4
 _OF_POOL = 0x6C6F6F70
 """The CRC of a slot with the pool's value differs by this."""
+_OF_HAND = 0x646E6168
+"""The CRC of a slot with the part of the sealing secret differs by this."""
 _WORN_OUT = "chip takes no key: replace the journal's chip"
 _ZEROS = bytes(_SLOT)
 _BLANK = b"\xff" * _SLOT
@@ -46,6 +49,14 @@ class Keyring:
     The methods that write are generators: they yield after the start of an operation, and must be
     continued once the chip is ready.
     """
+
+    # Few shoes have a part of the sealing secret there, so these are in the class.
+    hand_secret = b""
+    """The part of the sealing secret; empty if there is none."""
+    hand = -1
+    """Its slot; -1 for none."""
+    hands = 0
+    """How often it was replaced."""
 
     def __init__(self, flash: "Flash") -> None:
         self._flash = flash
@@ -65,7 +76,7 @@ class Keyring:
 
         `sector` is a buffer for a sector: to read the whole ring by pages would take half a second.
         """
-        newest = pool = -1
+        newest = pool = of_hand = -1
         for first in range(0, SECTORS * _SLOTS, _SLOTS):
             self._flash.read(first * _SLOT, sector)
             if _all_as(_ZEROS, sector) or _all_as(_BLANK, sector):
@@ -87,16 +98,20 @@ class Keyring:
                         pool = order
                         self._pool = at
                         self._pool_slot[:] = self._slot
+                elif self._good(_OF_HAND) and self._uint(_PLACE) > self.hands:
+                    self.hand, self.hands, self.hand_secret = at, self._uint(_PLACE), self.secret()
+                    of_hand = self.epoch()
         if newest < 0:
             return False
         self._epoch = newest
         self._to_clear.remove(self._newest)
-        last = self._newest
-        if self._pool >= 0:
-            self._to_clear.remove(self._pool)
-            if pool & 0xFFFFFFFF >= newest:
-                last = self._pool  # it was written after the newest epoch began
-        self._next = last + 1
+        ahead = 0  # how far after it the slot is that was written last
+        for at, epoch in ((self._pool, pool & 0xFFFFFFFF), (self.hand, of_hand)):
+            if at >= 0:
+                self._to_clear.remove(at)
+                if epoch >= newest:  # it was written after the newest epoch began
+                    ahead = max(ahead, (at - self._newest) % (SECTORS * _SLOTS))
+        self._next = (self._newest + ahead + 1) % (SECTORS * _SLOTS)
         while self._next % _SLOTS:  # skip a torn slot: only a blank one can be written
             self._read(self._next)
             if self._view == _BLANK:
@@ -108,8 +123,8 @@ class Keyring:
 
     def begin(self, slot: "memoryview") -> "Iterator[None]":
         """Write the first slot of a new unit. What an earlier try has left is erased."""
-        self._to_clear += [at for at in (self._newest, self._pool) if at >= 0]
-        self._newest = self._pool = -1
+        self._to_clear += [at for at in (self._newest, self._pool, self.hand) if at >= 0]
+        self._newest = self._pool = self.hand = -1
         self._next = 0
         yield from self.write(slot)
 
@@ -146,24 +161,24 @@ class Keyring:
         FlashError if all are given up.
         """
         before = self._newest
-        self._newest = yield from self._program(slot)
+        self._newest = yield from self.program(slot)
         self._epoch = int.from_bytes(slot[_EPOCH:_PLACE], "little")
-        yield from self._replaced(before)
+        yield from self.replaced(before)
 
     def write_pool(self, slot: "memoryview") -> "Iterator[None]":
         """Do the same as `write` for the slot that `PoolSlots.fill` has made."""
         before = self._pool
         fill_pool(slot, self._epoch)
-        self._pool = yield from self._program(slot)
+        self._pool = yield from self.program(slot)
         self._pool_slot[:] = slot
-        yield from self._replaced(before)
+        yield from self.replaced(before)
 
-    def _program(self, slot: "memoryview") -> "Generator[None, None, int]":
+    def program(self, slot: "memoryview") -> "Generator[None, None, int]":
         """Write a slot to the next place that takes it; return the place."""
         for _ in range(SECTORS * _SLOTS):
             at = self._next
             if at % _SLOTS == 0 and self._erased != at // _SLOTS:
-                if at // _SLOTS in (self._newest // _SLOTS, self._pool // _SLOTS):
+                if self._needs(at // _SLOTS):
                     break  # a whole sector took nothing: what it has is still needed
                 yield from self.erase(at // _SLOTS)
             self._next = (at + 1) % (SECTORS * _SLOTS)
@@ -175,7 +190,7 @@ class Keyring:
             self._to_clear.append(at)
         raise FlashError(_WORN_OUT)
 
-    def _replaced(self, before: int) -> "Iterator[None]":
+    def replaced(self, before: int) -> "Iterator[None]":
         """Program the slot `before` to zeros, -1 for none. Write again what is in the sector that
         is erased next."""
         if before >= 0:
@@ -185,21 +200,30 @@ class Keyring:
             slot = memoryview(bytearray(_SLOT))
             self._flash.read(self._newest * _SLOT, slot)
             self._to_clear.append(self._newest)
-            self._newest = yield from self._program(slot)
+            self._newest = yield from self.program(slot)
         if self._next and ahead % SECTORS == self._pool // _SLOTS:
             slot = memoryview(bytearray(self._pool_slot))
             self._to_clear.append(self._pool)
             fill_pool(slot, self._epoch)
-            self._pool = yield from self._program(slot)
+            self._pool = yield from self.program(slot)
             self._pool_slot[:] = slot
+        if self._next and ahead % SECTORS == self.hand // _SLOTS:
+            from sabot_firmware.journal import hand_slot  # few shoes have such a slot
+
+            self._to_clear.append(self.hand)
+            yield from hand_slot.write_again(self)
         yield from self.clear()
         self._read(self._newest)  # for `mac` and the others
+
+    def _needs(self, sector: int) -> bool:
+        """Whether a slot counts that is in this sector."""
+        return sector in (self._newest // _SLOTS, self._pool // _SLOTS, self.hand // _SLOTS)
 
     def to_erase(self) -> int:
         """Return the sector that should be erased ahead, -1 for none."""
         sector = (self._next // _SLOTS + 1) % SECTORS
         half_full = self._next % _SLOTS >= _SLOTS // 2
-        if sector in (self._newest // _SLOTS, self._pool // _SLOTS):
+        if self._needs(sector):
             return -1  # the next slot that is written has that one written again
         return sector if half_full and sector != self._erased else -1
 
@@ -231,15 +255,16 @@ def fill(slot: "memoryview", place: int, chain: "Chain") -> None:
     slot[_PLACE:_SECRET] = place.to_bytes(4, "little")
     slot[_SECRET:_MAC] = chain.secret
     slot[_MAC:_CRC] = chain.mac
-    _finish(slot, chain.epoch, 0)
+    finish(slot, chain.epoch, 0)
 
 
 def fill_pool(slot: "memoryview", epoch: int) -> None:
     """Fill up a slot that `PoolSlots.fill` has filled, which is written while `epoch` is newest."""
-    _finish(slot, epoch, _OF_POOL)
+    finish(slot, epoch, _OF_POOL)
 
 
-def _finish(slot: "memoryview", epoch: int, differs: int) -> None:
+def finish(slot: "memoryview", epoch: int, differs: int) -> None:
+    """Fill up a slot of any kind: its epoch, its CRC, which differs by `differs`, and its end."""
     slot[_EPOCH:_PLACE] = epoch.to_bytes(4, "little")
     slot[_CRC:_END] = (binascii.crc32(slot[:_CRC]) ^ differs).to_bytes(4, "little")
     slot[_END:_SLOT] = _BLANK[_END:]

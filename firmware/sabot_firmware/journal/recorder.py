@@ -29,6 +29,8 @@ class Recorder:
     ) -> None:
         self.boot = boot
         self.seals = seals
+        self.escrow: "Callable[[Recorder, int, int], None] | None" = None
+        """Records the key of a round for the escrow, after its `seal`."""
         self._journal = journal
         self._ticks_ms = ticks_ms
         self._unix_base_ms: "int | None" = None
@@ -55,6 +57,8 @@ class Recorder:
             items[count] = value
             count += 1
         journal.put_event(self._view, cbor.encode_array(self._buf, 0, items, count))
+        if shape is events.SEAL and self.escrow is not None:
+            self.escrow(self, shoe, round_)
 
     def record_lost(self, reason: str) -> None:
         """Record which events the journal has lost or given up, and the `reason`."""

@@ -50,6 +50,9 @@ class Recovery:
         """Actions of the last input with events that are not in the journal."""
         self.checkpoint_due = False
         """Whether the last input ended a shoe of cards without a recorded checkpoint."""
+        self.escrow_due = False
+        """Whether the key of the open round has not left for the escrow: `seal_escrow` follows
+        `seal`."""
         self.card_passing = False
         """Whether a card was passing the sensor head."""
         self.lost = False
@@ -85,6 +88,8 @@ class Recovery:
                 self._recorded += 1
                 if events.SEAL.number <= event[0] <= events.UNSEALED.number:
                     self._follow_seal(event)
+            elif event[0] == events.SEAL_ESCROW.number:
+                self.escrow_due = False
         elif kind == MISSING:
             self.lost = True
         elif kind == PASSING:
@@ -103,7 +108,7 @@ class Recovery:
             state: list = cbor.decode(payload, 0, len(payload))  # type: ignore[assignment]
             if state[0] == _SEALED_VERSION:
                 seals = self._opener()
-                seals.resume(state[2], state[3])
+                seals.resume(state[2], state[3], self._dealing.game.by_seat)
                 opened = seals.open_state(state[1], state[4])
                 state = cbor.decode(opened, 0, len(opened))  # type: ignore[assignment]
             elif self.seals is not None:
@@ -127,7 +132,8 @@ class Recovery:
     def _follow_seal(self, event: list) -> None:
         seals = self._opener()
         if event[0] == events.SEAL.number:
-            seals.resume(event[1], 0)
+            self.escrow_due = self._dealing.game.by_seat
+            seals.resume(event[1], 0, self.escrow_due)
         elif event[0] == events.SEALED_CARD.number:
             seals.count = event[_OWN] + 1
         else:

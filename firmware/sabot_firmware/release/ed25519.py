@@ -22,6 +22,10 @@ _BITS = 253
 _SIGN = 1 << 255
 _BASE_Y = 4 * pow(5, _P - 2, _P) % _P
 
+_EIGHTH_Y = 2707385501144840649318225287225658788936804267575313519463743609750303402022
+_WEAK_YS = (0, 1, _P - 1, _EIGHTH_Y, _P - _EIGHTH_Y)
+"""The y of the eight points whose order divides 8: a key of these signs what it never saw."""
+
 # A point is (X, Y, Z, T): x = X/Z, y = Y/Z, x*y = T/Z (5.1.4).
 _NEUTRAL = (0, 1, 1, 0)
 
@@ -29,8 +33,9 @@ _NEUTRAL = (0, 1, 1, 0)
 def verify(public: bytes, signature: bytes, message: bytes) -> bool:
     """Whether `signature` (64 bytes) of `message` was made with the key of `public` (32 bytes).
 
-    It verifies without the cofactor and accepts each number only in its shortest form: a signature
-    that passes here passes with every other implementation.
+    It verifies without the cofactor, accepts each number only in its shortest form, and no key and
+    no commitment of small order: what passes here passes with every implementation that follows
+    RFC 8032, with the cofactor or without.
     """
     result = False
     for step in verification(public, signature, message):
@@ -44,8 +49,8 @@ def verification(public: bytes, signature: bytes, message: bytes) -> "Iterator[b
     yield False
     if len(public) != PUBLIC_SIZE or len(signature) != SIGNATURE_SIZE:
         return
-    key = _decoded(public)
     commitment = signature[:PUBLIC_SIZE]
+    key = None if is_weak(public) or is_weak(commitment) else _decoded(public)
     response = int.from_bytes(signature[PUBLIC_SIZE:], "little")
     if key is None or response >= _ORDER:
         return
@@ -65,6 +70,12 @@ def verification(public: bytes, signature: bytes, message: bytes) -> "Iterator[b
             found = _sum(found, step)
     yield False
     yield _encoded(found) == commitment
+
+
+def is_weak(point: bytes) -> bool:
+    """Whether these 32 bytes are a point of small order, or are not the shortest form of one."""
+    y = int.from_bytes(point, "little") & (_SIGN - 1)
+    return y >= _P or y in _WEAK_YS
 
 
 def _sum(p: "_Point", q: "_Point") -> "_Point":
@@ -94,8 +105,7 @@ def _decoded(data: bytes) -> "_Point | None":
     """Return the point of 32 bytes, or None (5.1.3)."""
     y = int.from_bytes(data, "little")
     sign = 1 if y & _SIGN else 0
-    y &= _SIGN - 1
-    return None if y >= _P else _point(y, sign)
+    return _point(y & (_SIGN - 1), sign)
 
 
 def _point(y: int, sign: int) -> "_Point | None":

@@ -82,7 +82,9 @@ class Provision:
             raise Refusal("has_keys", unit)
         if unit is not None and new.unit != unit:
             raise Refusal("other_unit", unit)
-        settings = [new.table, new.card_set, new.when_full, new.release_key, new.game]
+        settings = [
+            new.table, new.card_set, new.when_full, new.release_key, new.game, new.escrow
+        ]  # fmt: skip
         if new.first_key is not None:
             journal = Contents(self._board.flash)
             try:
@@ -117,7 +119,10 @@ def finish(store: "SettingsStore") -> None:
 
 
 def _write(store: "SettingsStore", settings: "list") -> None:
-    table, card_set, when_full, release_key, game = settings
+    table, card_set, when_full, release_key, game = settings[:5]
+    escrow = settings[5] if len(settings) > 5 else None  # firmware 0.2.0 wrote five
+    if escrow is not None:
+        store.save("escrow", escrow)
     store.save("provisioned", [table, card_set])
     store.save("settings", {"set": card_set, "when_full": when_full})
     store.save("release_key", release_key)

@@ -101,7 +101,7 @@ class BlackjackRound(BoxesRound):
             hand = rules.line_of(playing[1:], total_of(playing, 1))
             buttons = self._buttons(playing)
         elif stage == OVER:
-            hand = rules.results_text(self.hands, self.dealer)
+            hand = rules.results_text(self._game, self.hands, self.dealer)
             buttons = "BOXES %d" % self.boxes
             if rules.is_blackjack(self.dealer):
                 buttons = "DEALER BLACKJACK"

@@ -97,12 +97,15 @@ def is_blackjack(dealer: "list[int]") -> bool:
     return len(dealer) == 2 and total_of(dealer) & TOTAL == _MOST
 
 
-def result_of(hand: "list[int]", dealer: "list[int]") -> int:
-    """Return the result of a hand that is done, a place in `enums.OUTCOMES`."""
+def result_of(game: "BlackjackGame", hand: "list[int]", dealer: "list[int]") -> int:
+    """Return the result of a hand that is done, a place in `enums.OUTCOMES`.
+
+    A late surrender is void against a blackjack: the hand loses, also if the dealer did not look.
+    """
     total, of_dealer = hand[1] & TOTAL, total_of(dealer) & TOTAL
     natural = is_blackjack(dealer)
     if hand[0] & SURRENDERED:
-        return _SURRENDERED
+        return _LOSES if natural and game.surrender == "late" else _SURRENDERED
     if hand[0] & NATURAL:
         return _PUSHES if natural else _BLACKJACK
     if total > _MOST or natural:
@@ -118,7 +121,7 @@ def line_of(hand: "list[int]", total: int) -> str:
     return "%-12s%4s" % (names, ("S%d" if total >= SOFT else "%d") % (total & TOTAL))
 
 
-def results_text(hands: "list[list[int]]", dealer: "list[int]") -> str:
+def results_text(game: "BlackjackGame", hands: "list[list[int]]", dealer: "list[int]") -> str:
     """Return a line of the display: a letter for the result of each hand, the first of its word. A
     space separates the boxes if there is room."""
     text, box = "", -1
@@ -126,7 +129,7 @@ def results_text(hands: "list[list[int]]", dealer: "list[int]") -> str:
         if box != hand[0] & BOX:
             box = hand[0] & BOX
             text += " "
-        text += _LETTERS[result_of(hand, dealer)]
+        text += _LETTERS[result_of(game, hand, dealer)]
     text = text[1:]
     return text if len(text) <= _COLUMNS else text.replace(" ", "")[:_COLUMNS]
 

@@ -94,7 +94,8 @@ class BoxesRound(DueInBoxes):
             hand = self.hands[at]
             if not hand[0] & DONE:
                 self._done(hand)
-            place, result = rules.place_of(self.hands, at), rules.result_of(hand, self.dealer)
+            place = rules.place_of(self.hands, at)
+            result = rules.result_of(self._game, hand, self.dealer)
             self._record(events.HAND_RESULT, *place, result, hand[1] & TOTAL, hand[1] >= SOFT)
         self.stage = OVER
         self.phase = BETWEEN

@@ -74,7 +74,7 @@ class Dealing(ShoeOfCards):
         """A card came out that cannot be read; `fault` is a place in `enums.FAULTS`."""
         stopped = self.error
         position = self._position_of_next()
-        self._record(events.UNREADABLE, fault, position, *self._recorded_figures(position, figures))
+        self.record(events.UNREADABLE, fault, position, *self._recorded_figures(position, figures))
         self._fail(UNREADABLE, None, fault)
         if not self.can_change_game():
             self.inventory.pass_failed(fault)
@@ -115,7 +115,7 @@ class Dealing(ShoeOfCards):
 
     def pressed(self, button: int) -> list:
         """A button of `enums.BUTTONS` was pressed."""
-        self._record(events.BUTTON, button)
+        self.record(events.BUTTON, button)
         asked, self.asked = self.asked, False
         if self.pending.waits():
             if self.key_on and not self.lid_open:
@@ -161,12 +161,12 @@ class Dealing(ShoeOfCards):
         self.ghosts += 1
         self.ghost = GHOST_MARKED
         self.current_round.revealed = True
-        self._record(events.GHOST_HAND, self.ghosts)
+        self.record(events.GHOST_HAND, self.ghosts)
 
     def switched(self, switch: int, on: bool) -> list:
         """A switch of `enums.SWITCHES` changed."""
         if switch == LID:
-            self._record(events.LID, on)
+            self.record(events.LID, on)
             self.lid_open = on
             if not self.can_change_game():
                 if on:
@@ -174,7 +174,7 @@ class Dealing(ShoeOfCards):
             elif not on:
                 self._load_shoe()
         elif switch == KEY:
-            self._record(events.KEY, on)
+            self.record(events.KEY, on)
             self.key_on = on
             self.asked = False
             if self.pending.waits():
@@ -182,7 +182,7 @@ class Dealing(ShoeOfCards):
             elif on:
                 self._clear_error()
         else:
-            self._record(events.SERVICE, on)
+            self.record(events.SERVICE, on)
             self.service_on = on
         return self._done()
 
@@ -192,7 +192,7 @@ class Dealing(ShoeOfCards):
         released = self.lock_released()
         if released != self.lock_recorded:
             self.lock_recorded = released
-            self._record(events.LOCK, released)
+            self.record(events.LOCK, released)
         actions, self._actions = self._actions, []
         return actions
 
@@ -253,7 +253,7 @@ class Dealing(ShoeOfCards):
         error, fault, waiting = self.error, self.fault, self.pending
         position, entered = waiting.position, waiting.entered()
         card, figures, by_hand = waiting.card, waiting.figures, waiting.by_hand
-        self._record(events.RESOLVED, error, fault, position, resolution)
+        self.record(events.RESOLVED, error, fault, position, resolution)
         self._clear_error()
         if resolution == pending.ENTERED:
             if error == UNREADABLE:
@@ -292,13 +292,11 @@ class Dealing(ShoeOfCards):
             self._void_round(_MISDEAL)
 
     def _void_round(self, reason: int) -> None:
-        if self.sealed:
-            if self.game.house.get("voided_cards") == "never":
-                self.inventory.forget(self.sealed_cards)
-                self._record(events.UNSEALED, b"")
-            else:
-                self._record(events.UNSEALED)
-        self._record(events.ROUND_VOID, reason)
+        if self.game.house.get("voided_cards") == "never":
+            self.record(events.UNSEALED, b"")
+        else:
+            self.record(events.UNSEALED)
+        self.record(events.ROUND_VOID, reason)
         if self.decided:
             self.rounds -= 1
         else:

@@ -43,7 +43,7 @@ _BETS = ("PREFLOP BETS", "FLOP BETS", "TURN BETS", "RIVER BETS", "SHOWDOWN")
 class HoldemRound:
     """The present or last hand; see `sabot_firmware.table.rounds.FamilyRound`."""
 
-    KEPT: "tuple[str, ...]" = ("seats", "dealt", "board", "burned", "bets_ended", "twice")
+    KEPT: "tuple[str, ...]" = ("seats", "dealt", "board", "burned", "progress", "twice")
     seals = True
     ends_shoe = True
     hidden = False
@@ -76,6 +76,11 @@ class HoldemRound:
         self.burned = 0
         self.bets_ended = 0
         """Rounds of betting that have ended."""
+        self.marking = 0
+        """The seat which the dealer marks as one that has shown its cards, at the end of the hand;
+        0 before it."""
+        self.marked = 0
+        """The seats that are marked: bit n is seat n."""
         self.twice = _ONCE
         """Whether the hand is run twice: the number of cards that both boards have, 3 or 4."""
 
@@ -132,8 +137,21 @@ class HoldemRound:
             return 0
         return min(self.bets_ended + 2, _OF_RIVER)
 
+    @property
+    def progress(self) -> "int | list[int]":
+        """What `bets_ended`, `marking` and `marked` are: before the marking a number, as older
+        firmware kept it."""
+        return [self.bets_ended, self.marking, self.marked] if self.marking else self.bets_ended
+
+    @progress.setter
+    def progress(self, kept: "int | list[int]") -> None:
+        values: "list[int]" = kept if isinstance(kept, list) else [kept, 0, 0]
+        self.bets_ended, self.marking, self.marked = values
+
     def pressed(self, button: int) -> int:
-        if self.phase == BETTING:
+        if self.marking:
+            self._pressed_for_mark(button)
+        elif self.phase == BETTING:
             if button == _BURN:
                 self.seats = _LEAST_SEATS if self.seats >= self._game.seats else self.seats + 1
         elif self.open:
@@ -150,9 +168,9 @@ class HoldemRound:
             elif button == _REVEAL:
                 # All but one may have folded before the dealer pressed `next` or after it.
                 if waits or (self.due == _BOARD_BURN and not self.twice):
-                    self._end()
+                    self._show_or_end()
             self.due = NOT_DUE
-            if self.open:
+            if self.open and not self.marking:
                 self.due = self._due(self.dealt, self.burned, len(self.board))
         return 0
 
@@ -175,11 +193,33 @@ class HoldemRound:
             self._record(events.BETTING_ENDED, self.bets_ended)
             self.bets_ended += 1
 
+    def _show_or_end(self) -> None:
+        """No more cards come. If only the cards open that were shown, the dealer marks them."""
+        if self._game.hole_cards == "shown":
+            self.marking = 1
+        else:
+            self._end()
+
+    def _pressed_for_mark(self, button: int) -> None:
+        if button == _BURN:
+            self.marking = 1 if self.marking >= self.seats else self.marking + 1
+        elif button == _NEXT:
+            self.marked ^= 1 << self.marking
+        elif button == _REVEAL:
+            self._end()
+
     def _end(self) -> None:
         first, second = self._boards()
         self.open = False
         self.phase = BETWEEN
-        self._record(events.UNSEALED)
+        if self._game.by_seat:
+            for seat in range(1, self.seats + 1):
+                if self.marked >> seat & 1:
+                    self._record(events.SEAT_UNSEALED, seat)
+            self._record(events.UNSEALED, b"")
+        else:
+            self._record(events.UNSEALED)
+        self.marking = 0
         self._record(events.HAND_ENDED, self.seats, bytes(first), bytes(second), self._game.sha256)
 
     def _boards(self) -> "tuple[list[int], list[int]]":
@@ -203,6 +243,8 @@ class HoldemRound:
             return ("HAND: BLINDS", seats, "", "BURN: SEATS")
         if not self.open:
             return ("HAND ENDED", board, seats, "")
+        if self.marking:
+            return self._marking_lines()
         if self.twice == _ASKED:
             return ("RUN IT TWICE?", board, seats, "NEXT: YES")
         if self.due != NOT_DUE:
@@ -210,6 +252,18 @@ class HoldemRound:
         if self.twice or self.bets_ended == _STREETS:
             return (_BETS[_STREETS], board, seats, "REVEAL ENDS HAND")
         return (_BETS[self.bets_ended], board, seats, "NEXT: BETS ENDED")
+
+    def _marking_lines(self) -> "tuple[str, str, str, str]":
+        shown = ""
+        for seat in range(1, self.seats + 1):
+            shown += str(seat % 10) if self.marked >> seat & 1 else "-"
+        change = "NO" if self.marked >> self.marking & 1 else "YES"
+        return (
+            "SEAT %d SHOWED?" % self.marking,
+            "SHOW " + shown,
+            "N %s B SEAT" % change,
+            "REVEAL ENDS HAND",
+        )
 
     def _due_name(self) -> str:
         due = self.due
@@ -232,6 +286,8 @@ class HoldemRound:
         self.open = phase != BETWEEN
         self.begun = self.dealt > 0
         self.due = NOT_DUE
+        if self.marking:
+            return
         if phase == DEALING:
             self.due = self._due(self.dealt, self.burned, len(self.board))
         elif phase == BETTING and self.card_first:

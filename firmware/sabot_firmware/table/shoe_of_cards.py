@@ -102,7 +102,8 @@ class ShoeOfCards:
         self.sealed = False
         """Whether cards of the round are sealed: from its `seal` to its `unsealed`."""
         self.sealed_cards = b""
-        """The cards 0-51 that are sealed, while they may still be never to be known."""
+        """The cards 0-51 that are sealed, while they may still be never to be known: for each the
+        seat under whose key it is, and the card."""
         self.came_sealed = False
         """Whether the last card that came out is sealed."""
         self._actions: "list[tuple]" = []
@@ -111,7 +112,7 @@ class ShoeOfCards:
         """Deal `game` from now on. Only allowed while `can_change_game`."""
         self.game = game
         self.decided = self.asked = False
-        self.current_round: "FamilyRound" = ROUNDS[game.family]()(game, self._record)
+        self.current_round: "FamilyRound" = ROUNDS[game.family]()(game, self.record)
         """The present or last round."""
 
     @property
@@ -164,13 +165,21 @@ class ShoeOfCards:
             )
         return self.current_round.due_after(card) != NOT_DUE
 
-    def _record(self, shape: "Shape", *values: object) -> None:
+    def record(self, shape: "Shape", *values: object) -> None:
+        """Record an event."""
         if shape is events.UNSEALED:
             if not self.sealed:
                 return
             self.sealed = False
-            self.sealed_cards = b""
+        if self.sealed_cards:
+            from sabot_firmware.table import closing  # rarely needed: saves heap
+
+            closing.follow(self, shape, values)
         self._actions.append((shape, self.shoe, self.round, values))
+
+    def closes_cards(self) -> bool:
+        """Whether cards of the game may never be to be known."""
+        return self.game.by_seat or self.game.house.get("voided_cards") == "never"
 
     def _secret(self, position: int) -> bool:
         """Whether a card at `position` may not be known now."""
@@ -182,7 +191,7 @@ class ShoeOfCards:
         return (figures[0], 0, 0, figures[3]) if self._secret(position) else figures
 
     def _fail(self, error: int, card: "int | None" = None, fault: int = 0) -> None:
-        self._record(events.ERROR, error, card, fault)
+        self.record(events.ERROR, error, card, fault)
         if not self.error:  # the first error is the cause, and stays
             self.error = error
             self.fault = fault
@@ -195,7 +204,7 @@ class ShoeOfCards:
         self.error = NO_ERROR
         self.fault = 0
         self.pending.end()
-        self._record(events.ERROR_CLEARED, error)
+        self.record(events.ERROR_CLEARED, error)
 
     def _load_shoe(self) -> None:
         self.shoe += 1
@@ -204,7 +213,7 @@ class ShoeOfCards:
         self.second_card = self.decided = self.asked = False
         self.inventory.load(self.game.decks)
         self.current_round.clear()
-        self._record(events.SHOE_LOADED, self.game.decks, self.game.name, self.card_set)
+        self.record(events.SHOE_LOADED, self.game.decks, self.game.name, self.card_set)
         if self.game.burn == "by_first":
             self.phase = FIRST_BURN
         elif self.game.burn == "one":
@@ -231,12 +240,14 @@ class ShoeOfCards:
         self.came_sealed = self._secret(position)
         if self.came_sealed:
             shape = events.SEALED_CARD
-            if self.game.house.get("voided_cards") == "never":
-                self.sealed_cards += bytes((card,))
-        self._record(shape, card, position, *self._recorded_figures(position, figures), by_hand)
+            if self.closes_cards():
+                from sabot_firmware.table import closing
+
+                closing.keep(self, card, position)
+        self.record(shape, card, position, *self._recorded_figures(position, figures), by_hand)
 
     def _burn_new_cards(self, count: int) -> None:
-        self._record(events.BURN, count)
+        self.record(events.BURN, count)
         self._burn_until(BETTING, count)
 
     def _burn_until(self, phase: int, count: int) -> None:
@@ -267,7 +278,7 @@ class ShoeOfCards:
         if self.current_round.seals:
             self.sealed = True
             self.sealed_cards = b""
-            self._record(events.SEAL)
+            self.record(events.SEAL, *[True] * self.game.by_seat)
 
     def _follow(self, was_open: bool) -> None:
         """Take over the phase of the round; count the round when it gets its result, end it when it
@@ -295,9 +306,9 @@ class ShoeOfCards:
     def _end_shoe(self, reason: int) -> None:
         self.phase = ENDED
         inventory = self.inventory
-        self._record(events.SHOE_ENDED, reason, self.rounds, inventory.drawn())
+        self.record(events.SHOE_ENDED, reason, self.rounds, inventory.drawn())
         counts = bytes(inventory.counts)
-        self._record(events.COMPOSITION, counts, inventory.unread, inventory.expected())
+        self.record(events.COMPOSITION, counts, inventory.unread, inventory.expected())
         if reason == _BY_CUT_CARD and self.after_cut > self.game.cut_from_end:
             self._fail(_CARDS_MISSING)
 
@@ -312,6 +323,6 @@ class ShoeOfCards:
             self.after_cut = self.inventory.expected() - self.inventory.drawn()
             if self.second_card:
                 self.after_cut += 1  # it came out with the cut card, but lay after it in the shoe
-        self._record(events.CUT_CARD, self.rounds_left)
+        self.record(events.CUT_CARD, self.rounds_left)
         if misplaced:
             self._fail(_CUT_CARD_MISPLACED, cards.CUT_CARD)

@@ -10,7 +10,7 @@ from firmware.tests.test_store import Folder
 from protocol.tests.helpers import random_bytes, seed_random
 from sabot_firmware.boards.nor import PAGE, SECTOR, FlashError
 from sabot_firmware.boards.sim.flash import SimFlash
-from sabot_firmware.journal import keyring
+from sabot_firmware.journal import hand_slot, keyring
 from sabot_firmware.journal.keyring import SECTORS, SLOT_SIZE, Keyring
 from sabot_protocol.chain import EPOCH_RECORDS, Chain, chain_id
 
@@ -476,3 +476,69 @@ def test_firmware_without_a_pool_takes_its_slot_for_a_torn_one():
     keep(after, 2)
     after.step()
     assert number_of(check(flash, 1, NaiveChain(FIRST))) == 2
+
+
+# ---- the part of the sealing secret
+
+
+def _put_hand(unit, secret):
+    hand_slot.fill(unit.slot, secret)
+    unit.run(hand_slot.write(unit.ring, unit.slot))
+
+
+def _part(number):
+    return bytes([number & 0xFF, number >> 8]) + bytes(range(30))
+
+
+def test_the_part_of_the_sealing_secret_stays_while_the_ring_goes_round_and_wears_no_more() -> None:
+    naive = NaiveChain(FIRST)
+    unit, flash = new()
+    _put_hand(unit, _part(1))
+    for epoch in range(1, SECTORS * SLOTS + 200):
+        if epoch % 40 == 0:
+            unit.tidy()
+        unit.step()
+        assert unit.ring.hand_secret == _part(1)
+        if epoch % 97 == 0:
+            unit = check(flash, epoch, naive)
+    assert unit.ring.hand_secret == _part(1) and max(flash.erases) <= 2
+
+
+def test_a_part_that_was_replaced_is_nowhere_on_the_chip() -> None:
+    naive = NaiveChain(FIRST)
+    unit, flash = new()
+    for number in range(1, 70):
+        _put_hand(unit, _part(number))
+        assert flash.holds(_part(number)) and not flash.holds(_part(number - 1))
+        unit.step()
+        unit = check(flash, number, naive)
+        assert unit.ring.hand_secret == _part(number)
+
+
+def test_a_cut_while_the_part_is_replaced_leaves_the_old_or_the_new_one_and_not_both() -> None:
+    naive = NaiveChain(FIRST)
+    for slot in (0, 1, SLOTS - 2, SLOTS - 1, SECTORS * SLOTS - 1):
+        unit, flash = _at_slot(slot)
+        _put_hand(unit, _part(1))
+        begun = flash.save()
+        for cut_at in range(4):
+            for cut in (BEFORE, TORN, AFTER):
+                flash.load(begun)
+                unit = _restarted(flash)
+                assert unit is not None and unit.ring.hand_secret == _part(1)
+                flash.cut_at, flash.cut = flash.operations + cut_at, cut
+                try:
+                    _put_hand(unit, _part(2))
+                except PowerCut:
+                    pass
+                flash.power_on()
+                unit = check(flash, 0, naive)
+                found = unit.ring.hand_secret
+                assert found in (_part(1), _part(2))
+                assert flash.holds(_part(1)) == (found == _part(1))
+                assert flash.holds(_part(2)) == (found == _part(2))
+                _put_hand(unit, _part(3))
+                unit.step()
+                unit = check(flash, 1, naive)
+                assert unit.ring.hand_secret == _part(3)
+                assert not flash.holds(_part(1)) and not flash.holds(_part(2))

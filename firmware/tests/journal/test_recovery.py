@@ -230,7 +230,7 @@ def test_the_dealing_makes_the_events_whose_definition_says_so_and_no_others():
         for _ in range(40):  # and what hands do with what stopped play
             word = random.choice(table.HANDS).split()[0]
             made.update([action[0] for action in input_log.carry_out(dealing, table.note_of(word))])
-    for game in (boxes.game(), hand.game()):
+    for game in (boxes.game(), hand.game(), hand.game(hole_cards="shown")):
         made.update(_kinds_of_random_play(game))
     for kind in events.KINDS:
         by = events.DEALING if kind in made else events.DEVICE

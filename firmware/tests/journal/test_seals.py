@@ -2,14 +2,16 @@
 
 import random
 
-from firmware.tests.support.recovering import MAC, SECRET, Unit, game_with
+from firmware.tests.support import hand
+from firmware.tests.support.naive_chain import hmac, sha256
+from firmware.tests.support.recovering import MAC, SECRET, Unit, game_with, recovered
 from firmware.tests.support.table import note_of
 from protocol.tests.helpers import raised, seed_random, vectors
 from sabot_firmware.journal.contents import JournalError
 from sabot_firmware.journal.ring import NOTE, STATE
 from sabot_firmware.journal.seals import STATE_SIZE, Seals
 from sabot_firmware.table import input_log
-from sabot_protocol import cbor, events
+from sabot_protocol import cards, cbor, enums, events
 
 _MIDI = {"name": "midi", "shown": "after_reveal", "burn": "none"}
 _NEVER = dict(_MIDI, house={"voided_cards": "never"})
@@ -24,6 +26,21 @@ def test_a_round_is_sealed_as_the_golden_vector_says():
         assert seals.count == case["place"]
         assert seals.card(case["card"]).hex() == case["sealed"]
     assert seals.end().hex() == golden["key"] and seals.number == 0
+
+
+def test_a_seat_is_sealed_as_the_golden_vector_says():
+    golden = vectors("seals")
+    seals = Seals(bytes.fromhex(golden["secret"]))
+    seals.begin(golden["seal_number"], True)
+    for of_seat in golden["seats"]:
+        seat = of_seat["seat"]
+        assert seals.seat_key(seat).hex() == of_seat["key"]
+        recorded = seals.values_of(events.SEAT_SEAL, (seat,), 9)
+        assert recorded == (seat, bytes.fromhex(of_seat["commitment"]))
+        for case in of_seat["cards"]:
+            seals.count = case["place"]
+            position = enums.POSITIONS.index("seat_%d" % seat if seat else "board_burn")
+            assert seals.card(case["card"], position).hex() == case["sealed"]
 
 
 def test_a_note_is_opened_with_its_number_only_and_always_has_the_same_size():
@@ -134,3 +151,85 @@ def test_the_presses_of_the_supervisor_do_not_tell_which_card_was_entered():
             count += 1
         presses[count] = presses.get(count, 0) + 1
     assert len(presses) > 8 and max(presses.values()) < 20, presses
+
+
+_SHOWN = "2C 3C 4C 5C 6C 7C next 8C 9C TC JC reveal burn next reveal"
+"""A hand to three seats whose second seat shows its cards."""
+
+
+def _seat_key(number, seat):
+    key = hmac(SECRET, b"sabot round" + number.to_bytes(8, "big"))
+    return hmac(key, b"sabot seat" + bytes([seat]))
+
+
+def _events_of(unit):
+    return [cbor.decode(p, 0, len(p) - len(MAC)) for kind, p in unit.entries if kind == 1]
+
+
+def _check_hand(found):
+    """Check the seats' keys of a hand by the definition in protocol/README.md; return the cards
+    that the recorded keys open, by place, and the seats that have a commitment."""
+    number, committed, opened, sealed = 0, {}, {}, {}
+    for event in found:
+        if event[0] == events.SEAL.number:
+            number = event[1]
+        elif event[0] == events.SEAT_SEAL.number:
+            assert event[8] == sha256(b"sabot seal" + _seat_key(number, event[7]))
+            committed[event[7]] = event[8]
+        elif event[0] == events.SEALED_CARD.number:
+            seat = max(0, event[9] - 17) if event[9] < 28 else 0
+            assert seat in committed
+            sealed[event[7]] = (seat, event[8])
+        elif event[0] == events.SEAT_UNSEALED.number:
+            assert sha256(b"sabot seal" + event[8]) == committed[event[7]]
+            opened[event[7]] = event[8]
+    cards_of = {}
+    for place in sealed:
+        seat, data = sealed[place]
+        for other in range(11):
+            pad = hmac(_seat_key(number, other), b"sabot card" + bytes([place]))
+            card = [data[at] ^ pad[at] for at in range(16)]
+            assert (card[1:] == [0] * 15) == (other == seat), (place, seat, other)
+            if other == seat and seat in opened:
+                cards_of[place] = cards.name_of(card[0])
+    return cards_of, sorted(committed)
+
+
+def test_each_seat_and_the_burned_cards_have_a_key_and_only_the_marked_seat_opens():
+    unit = Unit(hand.game(hole_cards="shown", seats=3))
+    for text in ["lid+", "lid-"] + _SHOWN.split():
+        unit.input(note_of(text))
+        unit.keep()
+    assert _check_hand(_events_of(unit)) == ({1: "3C", 4: "6C"}, [0, 1, 2, 3])
+
+
+def test_a_loss_of_power_at_every_entry_of_a_hand_opens_the_same_seats_and_no_others():
+    game = hand.game(hole_cards="shown", seats=3)
+    texts = ["lid+", "lid-"] + _SHOWN.split()
+    upto = []  # the number of entries after each input
+    whole = Unit(game)
+    for text in texts:
+        whole.input(note_of(text))
+        upto.append(len(whole.entries))
+    cuts = 0
+    for cut in range(1, len(whole.entries) + 1):
+        unit = Unit(game)
+        unit.entries = whole.entries[:cut]
+        unit.number = 1 + len(_events_of(unit))
+        done = len([at for at in upto if at <= cut])
+        if done < len(texts) and cut > (upto[done - 1] if done else 1):
+            done += 1  # its note is on flash
+        resumed, unit.dealing = recovered(unit, game)
+        open_ = unit.dealing.sealed
+        unit.restart(resumed, 99)
+        assert not open_ or unit.seals.by_seat
+        for text in texts[done:]:
+            unit.input(note_of(text))
+            unit.keep()
+        kinds = [event[0] for event in _events_of(unit)]
+        for shape in (events.SEAL, events.SEAT_UNSEALED, events.UNSEALED, events.HAND_ENDED):
+            assert kinds.count(shape.number) == 1, (cut, shape.name)
+        assert _check_hand(_events_of(unit)) == ({1: "3C", 4: "6C"}, [0, 1, 2, 3]), cut
+        assert unit.dealing.inventory.unread == 5
+        cuts += 1
+    assert cuts > 40

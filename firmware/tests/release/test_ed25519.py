@@ -79,6 +79,15 @@ def test_a_key_must_be_a_point_in_its_one_form() -> None:
         assert not verify(y.to_bytes(32, "little"), signature, message), y
 
 
+def test_a_key_and_a_commitment_of_small_order_are_wrong() -> None:
+    """With the neutral point as key, S = 0 and the neutral point sign every message."""
+    public, message, signature = next(each_vector())
+    neutral, response = b"\x01" + bytes(31), bytes(32)
+    assert not verify(neutral, neutral + response, message)
+    assert not verify(neutral, signature, message)
+    assert not verify(public, neutral + signature[32:], message)
+
+
 def test_another_length_is_wrong() -> None:
     public, message, signature = next(each_vector())
     for size in (0, 31, 33):

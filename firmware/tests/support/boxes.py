@@ -248,7 +248,9 @@ class SecondDealer:
             for j in range(len(self._boxes[i])):
                 hand = self._boxes[i][j]
                 total = best(hand["cards"])[0]
-                if hand["out"]:
+                if hand["out"] and blackjack and self.house["surrender"] == "late":
+                    result = "loses"
+                elif hand["out"]:
                     result = "surrendered"
                 elif self._natural(hand):
                     result = "pushes" if blackjack else "blackjack"

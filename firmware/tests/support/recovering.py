@@ -95,7 +95,7 @@ class Unit:
         """Start again, and write `upto` entries before the power goes again."""
         begun = len(self.entries)
         self.boot = resumed.boot + 1
-        self.seals = resumed.seals
+        self.seals = resumed.seals or (Seals(SECRET) if self.game.face_down else None)
         self.record(events.BOOT, 7, 1, (0, "1.0", bytes(32), "sim", "mini", MAC))
         for action in resumed.missing:
             self.record(*action)

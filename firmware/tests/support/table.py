@@ -284,8 +284,10 @@ def action_text(action):
     """
     shape, _, _, values = action
     if shape is events.SEAL:
-        assert values == ()
+        assert values in ((), (True,))
         return "seal"
+    if shape in (events.SEAT_SEAL, events.SEAT_UNSEALED):
+        return "%s %d" % (shape.name, values[0])
     if shape is events.UNSEALED:
         assert values in ((), (b"",))
         return "unsealed never" if values else "unsealed"

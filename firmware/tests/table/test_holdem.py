@@ -29,7 +29,8 @@ def _deck():
 def _loaded(seats, **changed):
     """A shoe before a hand to these seats, and the plan of that hand."""
     shoe = HandShoe(LOADED + " burn" * ((seats - 10) % 9), **changed)
-    return shoe, HandPlan(seats, changed.get("run_it_twice", True))
+    plan = HandPlan(seats, changed.get("run_it_twice", True), changed.get("hole_cards", "all"))
+    return shoe, plan
 
 
 def _deal_to(shoe, plan, deck, position, before=lambda: None):
@@ -57,9 +58,10 @@ def test_a_hand_is_dealt_from_the_first_card_to_the_end_of_the_shoe_of_cards():
 def test_random_hands_are_dealt_as_the_other_dealer_has_them():
     seed_random()
     ends = {"preflop": 0, "once": 0, "turn": 0, "river": 0}
-    for _ in range(_HANDS):
+    for n in range(_HANDS):
         seats = random.randrange(2, 11)
-        shoe, plan = _loaded(seats)
+        chosen = ({}, {"hole_cards": "shown"}, {"hole_cards": "never"})[n % 3]
+        shoe, plan = _loaded(seats, **chosen)
         assert shoe.display()[2] == "%d SEATS" % seats
         deck = _deck()
         cards_out = 0
@@ -84,17 +86,22 @@ def test_random_hands_are_dealt_as_the_other_dealer_has_them():
                 expected = plan.press(button)
                 assert recorded[: 1 + len(expected)] == ["button " + button] + expected, plan.steps
                 if plan.ended:
+                    closed = len(plan.closed())
                     assert recorded[1 + len(expected) :] == [
-                        "shoe_ended round 1 %d" % cards_out, "composition 0 52",
+                        "shoe_ended round 1 %d" % cards_out, "composition %d 52" % closed,
                     ]  # fmt: skip
+                    known = "%d NOT KNOWN" % closed if closed else ""
+                    assert shoe.display()[4].startswith(known)
                 else:
                     assert len(recorded) == 1 + len(expected)
             if random.random() < 0.1:
                 _check_resumed(shoe)
         ends[plan.from_street or ("once" if len(plan.boards()[0]) == 5 else "preflop")] += 1
         assert enums.PHASES[shoe.dealing.phase] == "ended" and not shoe.dealing.card_due()
-        assert sum(shoe.dealing.inventory.counts) == cards_out
-        assert max(shoe.dealing.inventory.counts) == 1
+        known = [name for _, name in plan.dealt if name not in plan.closed()]
+        counted = [_NAMES[card] for card in range(52) if shoe.dealing.inventory.counts[card]]
+        assert sorted(counted) == sorted(known) and shoe.dealing.cards == cards_out
+        assert max(shoe.dealing.inventory.counts) <= 1
         assert shoe.play(LOADED)[-1] == "betting_open" and shoe.hand.seats == seats
     assert min(ends.values()) > 0, ends
 
@@ -238,9 +245,8 @@ def test_the_sealed_cards_of_a_void_hand_are_opened_or_never_known():
 
 
 def test_the_largest_state_of_a_hand_can_be_sealed():
-    shoe = HandShoe(LOADED)
+    shoe = HandShoe(LOADED, hole_cards="shown")  # so that it keeps them
     shoe.dealing.shoe = shoe.dealing.ghosts = 65535
-    shoe.dealing.game.house["voided_cards"] = "never"  # so that it keeps them
     deck = list(reversed(_NAMES))
     shoe.play(deck.pop())
     plan = HandPlan(10)
@@ -260,7 +266,40 @@ def test_the_largest_state_of_a_hand_can_be_sealed():
             assert len(shoe.entries[0][1]) + 10 < STATE_SIZE, plan.steps
             shoe.play("key-")
             shoe.decide("CARD " + name)
-    assert len(shoe.hand.board) == 7 and len(shoe.dealing.sealed_cards) == 25
+    assert len(shoe.hand.board) == 7 and len(shoe.dealing.sealed_cards) == 2 * 25
+    shoe.play("reveal " + "next burn " * 10)
+    shoe.keep()
+    assert len(shoe.entries[0][1]) + 10 < STATE_SIZE
+
+
+def test_the_dealer_marks_the_seats_that_have_shown_and_only_these_open():
+    shoe, _ = _loaded(10, hole_cards="shown")
+    shoe.play(" ".join(_NAMES[:20]) + " reveal")
+    assert shoe.display()[0] == "SEAT 1 SHOWED?" and shoe.display()[4] == "REVEAL ENDS HAND"
+    assert shoe.display()[2:4] == ["SHOW ----------", "N YES B SEAT"]
+    shoe.play("burn next " + "burn " * 8 + "next burn burn next next")
+    assert shoe.display()[0] == "SEAT 2 SHOWED?" and shoe.display()[3] == "N NO B SEAT"
+    assert shoe.display()[2] == "SHOW -2-------0"
+    _check_resumed(shoe)
+    assert shoe.play("reveal") == [
+        "button reveal", "seat_unsealed 2", "seat_unsealed 10", "unsealed never",
+        "hand_ended 10 - -", "shoe_ended round 1 20", "composition 16 52",
+    ]  # fmt: skip
+    counted = [card for card in range(52) if shoe.dealing.inventory.counts[card]]
+    assert counted == [1, 9, 11, 19] and shoe.dealing.sealed_cards == b""
+
+
+def test_a_void_hand_opens_all_or_none_also_while_seats_are_marked():
+    for choice, opened in (("opened", "unsealed"), ("never", "unsealed never")):
+        for before in ("", "reveal next "):
+            shoe, _ = _loaded(2, hole_cards="shown", house={"voided_cards": choice})
+            shoe.play("AS KS 2C 3C " + before)
+            recorded = shoe.play("key+ void")
+            assert recorded[2:4] == [opened, "round_void supervisor"], recorded
+            assert ("seat_unsealed 1" in recorded) is False
+            assert shoe.dealing.inventory.unread == (4 if choice == "never" else 0)
+            _check_resumed(shoe)
+            assert shoe.play("key- " + LOADED)[-1] == "betting_open" and not shoe.hand.marking
 
 
 def test_a_hand_that_has_ended_can_be_called_a_misdeal():

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from sabot.audit.absence.elsewhere import Elsewhere
 from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.verify import VerifyOptions, verify
 from sabot.keys.chain_keys import DEFAULT, Keys
@@ -114,11 +115,12 @@ def check_log(store: Store, unit: str, hands: Sequence[Hand], folder: Path) -> i
 
 
 def findings(store: Store, folder: Path) -> list[Finding]:
-    """Return all findings of the verifier, with the keys of the shoes in `folder`."""
+    """Return all findings of the verifier, with the keys of the shoes in `folder`, some of which
+    other logs may have."""
     keys = Keys()
     for unit, first_key in _first_keys(folder):
         keys.put(unit, first_key)
-    return list(verify(store, Summary(), VerifyOptions(keys=keys)))
+    return list(verify(store, Summary(), VerifyOptions(keys=keys, elsewhere=Elsewhere(["*"]))))
 
 
 def command_keys(folder: Path) -> CommandKeyFile:

@@ -94,7 +94,8 @@ def test_a_log_of_a_released_version_is_verified_by_that_version_and_this(
     path, keys = _log(version, log, tmp_path), GOLDEN / version / "sabot.keys"
     counted = []
     for host in (released(version), old_host.today()):
-        done = host.run("verify", "--db", path, "--keys", keys, "--json", cwd=tmp_path)
+        given = "--db", path, "--keys", keys, *host.elsewhere
+        done = host.run("verify", *given, "--json", cwd=tmp_path)
         found = json.loads(done.stdout)
         assert found["findings"] == []
         counted.append((found["events"], found["rounds"]))

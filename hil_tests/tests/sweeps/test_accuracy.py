@@ -26,10 +26,12 @@ def test_the_reader_meets_its_targets_at_every_kind_of_pull(
     assert right >= count - allowed, tally.outcomes
 
 
-@pytest.mark.parametrize(("seed", "count"), [(3479411531, 60), (90004, 400)])
+@pytest.mark.parametrize(
+    ("seed", "count"), [(3479411531, 60), (90004, 400), (500027, 450), (500076, 270)]
+)
 def test_a_stop_does_not_make_the_marks_of_two_cards_those_of_one(seed: int, count: int) -> None:
-    """The 56th of the first passes and the 345th of the others were read as 4H and QC: a hand
-    stopped before the 13th mark, and the marks of the second card were taken for pieces."""
+    """One each of these passes was read as a card: a hand stopped at the 13th mark, and the marks
+    of the second card were taken for pieces of the last mark of the first."""
     _, tally = accuracy.run_batch((("double_feed", "halting"), count, seed))
     assert not tally.wrong_cards, tally.outcomes
 

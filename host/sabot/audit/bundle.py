@@ -3,7 +3,8 @@
 A bundle is sealed (signing.py). It holds:
 
 - the records of a shoe of cards as the shoe wrote them, each with its MAC, from shortly before
-  `shoe_loaded` to its `checkpoint`, and to a `long_pass` right after that;
+  `shoe_loaded` to the `shoe_loaded` of the next one: until that a misdeal can void the last round.
+  If the log had no next one yet, to the end of the log, and the verdict says so;
 - the last start, game and clock before them;
 - the seam of the board, if it has taken the place of another;
 - what the exporter found wrong with them;
@@ -25,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from sabot.audit import chain
-from sabot.audit.bundle_file import MAX_NUMBER, Bundle, BundleFacts, read, readable_events
+from sabot.audit.absence.elsewhere import NOWHERE, Elsewhere
+from sabot.audit.bundle_file import Bundle, BundleFacts, read, readable_events
 from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.known_games import KnownGames
@@ -66,7 +68,7 @@ class BundleVerdict:
         """A description of the bundle for people, without the findings."""
         bundle, facts = self.bundle, self.bundle.facts
         content = f"{bundle.unit} shoe {bundle.shoe}: events {bundle.first} to {bundle.last}"
-        yield content if bundle.ended else f"{content}, exported before its end"
+        yield f"{content}{self._could_follow()}"
         yield _facts_text(facts)
         if self.vouched:
             yield f"signed by {self.signer}, the operator's key"
@@ -82,6 +84,17 @@ class BundleVerdict:
             where = f"event {note.event}" if note.event else note.unit
             yield f"{where}: note: {note.kind}: {note.detail}"
 
+    def _could_follow(self) -> str:
+        """What could still have come after the last record, for people; empty if nothing could."""
+        if not self.bundle.ended:
+            return ", exported before its end: whatever came later is not in it"
+        if self.bundle.final:
+            return ""
+        return (
+            f"; it speaks up to event {self.bundle.last}: before the next shoe of cards a misdeal "
+            "could still have voided the last round"
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The verdict as `sabot verify --json` prints it."""
         bundle, facts = self.bundle, self.bundle.facts
@@ -92,6 +105,7 @@ class BundleVerdict:
             "first_event": bundle.first,
             "last_event": bundle.last,
             "ended": bundle.ended,
+            "final": bundle.final,
             "firmware": facts.firmware,
             "build": None if facts.build is None else facts.build.hex(),
             "game": facts.game,
@@ -105,12 +119,15 @@ class BundleVerdict:
         }
 
 
-def verify_bundle(path: Path, keys: Keys | None, operator: Path | None) -> BundleVerdict:
+def verify_bundle(
+    path: Path, keys: Keys | None, operator: Path | None, elsewhere: Elsewhere = NOWHERE
+) -> BundleVerdict:
     """Check a bundle from its file alone: signature, numbers, chain, rules and facts.
 
     `operator` is the file of the public key that must have signed it; without it the signer is
     unknown, which is a finding (`signer`). `keys` are the verifier's own: with them the chain, and
-    the keys in the bundle, are checked against the unit's own key.
+    the keys in the bundle, are checked against the unit's own key. `elsewhere` is what is known to
+    be in another place: the document of its game.
 
     Raises BundleUnusable if the file is not a bundle, is damaged, has a newer format, or was signed
     by another key than `operator`; KeysUnusable if `keys` or `operator` cannot be used.
@@ -128,7 +145,7 @@ def verify_bundle(path: Path, keys: Keys | None, operator: Path | None) -> Bundl
         )
     own = None if keys is None else unit_keys(keys, bundle.unit, bundle.chain, bundle.epochs())
     summary = Summary(units=1)
-    findings += check_bundle(bundle, own, summary)
+    findings += check_bundle(bundle, own, summary, elsewhere)
     findings += _wrong_seam(bundle, public, summary)
     # The exporter had the whole log, and may have found more than can be found in the bundle.
     findings += [each for each in bundle.findings if each not in findings]
@@ -138,10 +155,13 @@ def verify_bundle(path: Path, keys: Keys | None, operator: Path | None) -> Bundl
 
 
 def check_bundle(
-    bundle: Bundle, own: Mapping[int, bytes] | None, summary: Summary
+    bundle: Bundle,
+    own: Mapping[int, bytes] | None,
+    summary: Summary,
+    elsewhere: Elsewhere = NOWHERE,
 ) -> Iterator[Finding]:
     """Yield every finding in a bundle, except about its signer. `own` are the unit's MAC keys by
-    epoch, if the verifier has them.
+    epoch, if the verifier has them; `elsewhere` is what is known to be in another place.
     """
     yield from _wrong_facts(bundle)
     macs: chain.MacKeys | None = None
@@ -158,17 +178,16 @@ def check_bundle(
         macs=macs,
         first=bundle.first,
         before=before or None,
-        games=_games_of(bundle),
+        games=_games_of(bundle, elsewhere),
     )
     checks.started(_context_events(bundle.context))
     yield from checks.verify(bundle.records, summary)
 
 
-def _games_of(bundle: Bundle) -> KnownGames:
+def _games_of(bundle: Bundle, elsewhere: Elsewhere) -> KnownGames:
     document = bundle.game_document
     sha256 = hashlib.sha256(document).digest()
-    optional = 0 if document else MAX_NUMBER  # the log that it is from may have had none
-    return KnownGames(lambda wanted: document if document and wanted == sha256 else None, optional)
+    return KnownGames(lambda wanted: document if document and wanted == sha256 else None, elsewhere)
 
 
 def unit_keys(keys: Keys, unit: str, chain_id: bytes, epochs: Sequence[int]) -> dict[int, bytes]:
@@ -317,12 +336,15 @@ def _wrong_keys(bundle: Bundle, own: Mapping[int, bytes] | None) -> Iterator[Fin
 
 
 def _wrong_context(bundle: Bundle, macs: chain.MacKeys) -> Iterator[Finding]:
+    known = set(bundle.epochs())
     for each in bundle.context:
         before = each.before or (bundle.chain if each.number == 1 else b"")
-        key = macs.mac_key(chain.epoch_of(each.number))
-        if not before:
+        epoch = chain.epoch_of(each.number)
+        if epoch not in known:
+            detail = "its record does not carry its number: its MAC cannot be checked"
+        elif not before:
             detail = "the MAC of the event before it is unknown: its own cannot be checked"
-        elif not compare_digest(chain.mac(key, before, each.record), each.mac):
+        elif not compare_digest(chain.mac(macs.mac_key(epoch), before, each.record), each.mac):
             detail = "its MAC does not fit the chain"
         else:
             continue

@@ -10,9 +10,9 @@ from sabot.audit import chain
 from sabot.audit.checks.findings import Finding
 from sabot.audit.tombstone import ContextRecord
 from sabot.errors import BundleUnusable
-from sabot.files import replace_whole
+from sabot.files import TooLarge, read_bounded, replace_whole
 from sabot.keys import signing
-from sabot.link.events import Event
+from sabot.link.events import Event, ShoeLoadedEvent
 from sabot.link.wire import WireError, parse_event
 from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
@@ -24,8 +24,10 @@ _WITHOUT_GAME, _WITHOUT_SEAM = 1, 2
 which has no seam, is written as version 2, so that an older Sabot reads it."""
 MAX_SIZE = 16 << 20
 """Bytes of the largest bundle; a whole shoe of eight decks makes about 75,000."""
-MAX_NUMBER = 1 << 30
+MAX_NUMBER = chain.MOST_EVENTS
 """The largest event number in a bundle."""
+_NEAR = 1 << 16
+"""How many events may be missing before a record that is alone: a shoe holds fewer in memory."""
 
 _MODE = 0o666  # without what the umask withholds
 _MARK = b"\x66format\x6csabot-bundle"  # the encoded name of the format, in every bundle
@@ -83,6 +85,14 @@ class Bundle:
         """Number of the last record."""
         return self.records[-1][0]
 
+    @property
+    def final(self) -> bool:
+        """Whether the next shoe of cards begins in its records: until then a misdeal can void the
+        last round of this one, although it has ended."""
+        return any(
+            isinstance(event, ShoeLoadedEvent) and event.shoe > self.shoe for event in self.events()
+        )
+
     def events(self) -> list[Event]:
         """The events in its records, without damaged records."""
         return list(readable_events(record for _, record, _ in self.records))
@@ -95,9 +105,28 @@ class Bundle:
 def epochs_of(
     context: Sequence[ContextRecord], records: Sequence[tuple[int, bytes, bytes]]
 ) -> list[int]:
-    """The epochs of the audit chain that these records belong to, ascending."""
-    numbers = [each.number for each in context] + [number for number, _, _ in records]
-    return sorted({chain.epoch_of(number) for number in numbers})
+    """Return the epochs of the audit chain that these records belong to, ascending; without those
+    of numbers that nothing carries: such a number costs its writer nothing, and deriving its key
+    much. `records` are by number.
+
+    A number is carried if its record, or one just beside it, says that it has it, and if it is not
+    alone far from all others. What is kept of the context has smaller numbers than the records.
+    """
+    numbers = [number for number, _, _ in records]
+    said = {number for number, record, _ in records if _says(record, number)}
+    there = set(numbers)
+    carried = {
+        number
+        for before, number in zip([numbers[0], *numbers], numbers, strict=False)
+        if not said.isdisjoint((number - 1, number, number + 1))
+        and (number - before <= _NEAR or number + 1 in there)
+    }
+    carried |= {each.number for each in context if each.number < numbers[0] <= MAX_NUMBER}
+    return sorted({chain.epoch_of(number) for number in carried})
+
+
+def _says(record: bytes, number: int) -> bool:
+    return any(event.number == number for event in readable_events((record,)))
 
 
 def readable_events(records: Iterable[bytes]) -> Iterator[Event]:
@@ -118,13 +147,21 @@ def save(path: Path, bundle: Bundle, private: signing.PrivateKey) -> int:
 
 
 def signed(bundle: Bundle, private: signing.PrivateKey) -> bytes:
-    """The file of a bundle. Raises BundleUnusable if it is larger than MAX_SIZE."""
+    """The file of a bundle. Raises BundleUnusable if it is larger than MAX_SIZE, or has what no
+    bundle can have, such as a MAC of another length out of an altered log."""
     data = signing.seal(private, _document(bundle))
     if len(data) > MAX_SIZE:
         raise BundleUnusable(
             f"{bundle.unit} shoe {bundle.shoe}: not exported: it makes {len(data):,} bytes, a "
             f"bundle may have at most {MAX_SIZE:,}"
         )
+    try:
+        parse(data, Path("the bundle"))
+    except BundleUnusable:
+        raise BundleUnusable(
+            f"{bundle.unit} shoe {bundle.shoe}: not exported: its records are not those of a shoe; "
+            "`sabot verify` reports what is wrong with them"
+        ) from None
     return data
 
 
@@ -158,14 +195,13 @@ def read(path: Path) -> tuple[Bundle, bytes]:
     read, is too large, is not a bundle, is damaged or cut off, or has another version.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_SIZE + 1)
-    except OSError as error:
-        raise BundleUnusable(f"{path}: cannot be read ({error.strerror}); check the name") from None
-    if len(data) > MAX_SIZE:
+        data = read_bounded(path, MAX_SIZE)
+    except TooLarge:
         raise BundleUnusable(
             f"{path}: over {MAX_SIZE:,} bytes, too large for a bundle; is it another file?"
-        )
+        ) from None
+    except OSError as error:
+        raise BundleUnusable(f"{path}: cannot be read ({error.strerror}); check the name") from None
     return parse(data, path)
 
 

@@ -12,7 +12,15 @@ from typing import Protocol
 from sabot_protocol.chain import EPOCH_RECORDS, KEY_SIZE, MAC_LABEL, NEXT_LABEL, chain_id
 from sabot_protocol.events import MAC_SIZE
 
-_LANDMARK_EPOCHS = 4096  # between remembered secrets, so that going back is cheap
+MOST_EVENTS = 1 << 26
+"""The largest number of an event whose key is derived: a shoe that deals day and night needs over
+10 years to record as many. So the keys of a chain take at most MOST_EVENTS / 4 hashes."""
+
+MOST_SEARCHED = 1 << 18
+"""How many keys of a chain are tried in all, of the epochs nearest to its own, for records that the
+key of their own epoch does not fit."""
+
+_LANDMARK_EPOCHS = 64  # between remembered secrets, so that no order of numbers costs much
 _BLOCK = 64
 _INNER = bytes(value ^ 0x36 for value in range(256))
 _OUTER = bytes(value ^ 0x5C for value in range(256))
@@ -26,6 +34,9 @@ def epoch_of(number: int) -> int:
     return number // EPOCH_RECORDS
 
 
+_LAST_EPOCH = epoch_of(MOST_EVENTS)
+
+
 class MacKeys(Protocol):
     """The keys of some or all epochs of one chain."""
 
@@ -34,14 +45,19 @@ class MacKeys(Protocol):
         """The chain's id; None if it is not known."""
 
     def mac_key(self, epoch: int) -> bytes:
-        """The key of an epoch, 32 bytes. Raises KeyError if it is not known."""
+        """Return the key of an epoch, 32 bytes. Raises KeyError if it is not known, or of a number
+        that no shoe reaches."""
 
-    def epochs(self, last: int) -> Iterable[int]:
-        """The epochs up to `last` whose keys are known."""
+    def epochs_near(self, epoch: int, last: int) -> Iterable[int]:
+        """Return the epochs up to `last` whose keys may be tried for a record of `epoch`."""
 
 
 class Ratchet:
-    """All keys of a chain, derived from its first: forward in steps, back from a landmark."""
+    """All keys of a chain up to MOST_EVENTS, derived from its first: each from the one before it.
+
+    Whatever numbers are asked for in whatever order, it derives each key once, and at most
+    `_LANDMARK_EPOCHS` of them again for each call.
+    """
 
     def __init__(self, first_key: bytes) -> None:
         if len(first_key) != KEY_SIZE:
@@ -50,11 +66,15 @@ class Ratchet:
         self._landmarks = [first_key]  # the secrets of epochs 0, _LANDMARK_EPOCHS, and so on
         self._epoch = 0
         self._secret = first_key
+        self._to_search = MOST_SEARCHED
 
     def mac_key(self, epoch: int) -> bytes:
-        """The key of an epoch; takes a microsecond for each epoch since that of the last call."""
-        if epoch < self._epoch:
-            landmark = epoch // _LANDMARK_EPOCHS
+        """Return the key of an epoch; takes a microsecond for each epoch since that of the last
+        call, if no later one was asked for before. Raises KeyError beyond MOST_EVENTS."""
+        if not 0 <= epoch <= _LAST_EPOCH:
+            raise KeyError(epoch)
+        landmark = min(epoch // _LANDMARK_EPOCHS, len(self._landmarks) - 1)
+        if not landmark * _LANDMARK_EPOCHS <= self._epoch <= epoch:
             self._epoch = landmark * _LANDMARK_EPOCHS
             self._secret = self._landmarks[landmark]
         sha256, secret = hashlib.sha256, self._secret
@@ -65,9 +85,14 @@ class Ratchet:
         self._epoch, self._secret = epoch, secret
         return sha256(MAC_LABEL + secret).digest()
 
-    def epochs(self, last: int) -> Iterable[int]:
-        """All epochs up to `last`."""
-        return range(last + 1)
+    def epochs_near(self, epoch: int, last: int) -> Iterable[int]:
+        """Return the epochs up to `last` that are nearest to `epoch`; in all calls together at most
+        MOST_SEARCHED, so that no number of changed records costs more."""
+        first = max(0, epoch - self._to_search // 2)
+        last = min(last, first + self._to_search - 1, _LAST_EPOCH)
+        near = range(first, last + 1)
+        self._to_search -= len(near)
+        return near
 
 
 class RevealedKeys:
@@ -78,12 +103,12 @@ class RevealedKeys:
         self._keys = dict(keys)
 
     def mac_key(self, epoch: int) -> bytes:
-        """The key of an epoch. Raises KeyError if it was not revealed."""
+        """Return the key of an epoch. Raises KeyError if it was not revealed."""
         return self._keys[epoch]
 
-    def epochs(self, last: int) -> Iterable[int]:
-        """The epochs up to `last` that were revealed."""
-        return sorted(epoch for epoch in self._keys if epoch <= last)
+    def epochs_near(self, epoch: int, last: int) -> Iterable[int]:
+        """Return the epochs up to `last` that were revealed."""
+        return sorted(each for each in self._keys if each <= last)
 
 
 def pads(mac_key: bytes) -> Pads:

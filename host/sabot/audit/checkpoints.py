@@ -14,7 +14,7 @@ from sabot.audit.checks import desk_checks
 from sabot.audit.checks.findings import Finding
 from sabot.audit.context import tombstones
 from sabot.desk.notes import UNIT
-from sabot.files import replace_whole
+from sabot.files import read_bounded, replace_whole
 from sabot.link import events
 from sabot.link.wire import WireError, parse_event
 from sabot.log import boards
@@ -74,6 +74,8 @@ def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
                 event = parse_event(record)
             except WireError:
                 continue
+            if not isinstance(mac, bytes):  # as the check of the chain reports
+                continue
             yield Checkpoint(unit, number, mac, event.shoe, utc_time(event.unix_ms))
     with store.reading() as connection:
         newest = desk_checks.newest(connection)
@@ -84,8 +86,7 @@ def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
 
 def load(path: Path) -> list[Checkpoint]:
     """The checkpoints in a file of JSON lines. Raises CheckpointsUnusable, OSError."""
-    with path.open("rb") as file:
-        lines = file.read(_MAX_BYTES).splitlines()
+    lines = read_bounded(path, _MAX_BYTES).splitlines()
     kept = [_checkpoint(path, at, line) for at, line in enumerate(lines, 1) if line.strip()]
     if not kept:
         raise CheckpointsUnusable(f"{path} has no checkpoint")

@@ -5,8 +5,9 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise, takewhile
 
+from sabot.audit.absence.elsewhere import Elsewhere
 from sabot.audit.bundle import chain_id_of, check_bundle, facts_of, unit_keys
-from sabot.audit.bundle_file import MAX_SIZE, Bundle, epochs_of
+from sabot.audit.bundle_file import MAX_NUMBER, MAX_SIZE, Bundle, epochs_of
 from sabot.audit.checks.findings import Summary
 from sabot.audit.context import context_before, mac_before, tombstones
 from sabot.errors import BundleUnusable, DatabaseUnusable
@@ -16,8 +17,8 @@ from sabot.link.events import (
     CompositionEvent,
     Event,
     GapEvent,
-    LongPassEvent,
     ShoeEndedEvent,
+    ShoeLoadedEvent,
 )
 from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
@@ -26,6 +27,8 @@ LEAD = 16
 """Maximum number of records before `shoe_loaded` that are included: they show how the cards were
 changed."""
 
+_MOST_EVENTS = 1_000_000
+"""More events than a shoe of cards has. Keys are made for so many numbers at most."""
 _LATEST_GAP = 4096  # a `gap` is searched up to this many events after the end
 _END = (ShoeEndedEvent, CompositionEvent, CheckpointEvent)  # of a shoe of cards, in this order
 
@@ -53,13 +56,16 @@ def collect(
     if start is None:
         raise _not_there(store, unit, shoe)
     dealt, ended = _dealt(store, unit, shoe, start)
-    if ended:
-        dealt += _up_to_misdeal(store, unit, shoe, dealt[-1][0])
     if not ended and not still_open:
         raise BundleUnusable(
             f"{unit} shoe {shoe}: has not ended in {store.place}; --open exports it up to now"
         )
     records = _up_to_gap(store, unit, [*_lead(store, unit, start), *dealt])
+    if records[-1][0] > MAX_NUMBER:
+        raise BundleUnusable(
+            f"{unit} shoe {shoe}: not exported: it has an event {records[-1][0]}, a number that no "
+            "shoe reaches; `sabot verify` reports what is wrong with it"
+        )
     context = context_before(store, unit, records[0][0])
     chain_id = chain_id_of(context, records)
     epochs = epochs_of(context, records)
@@ -80,44 +86,42 @@ def collect(
         exported_unix_ms=exported_unix_ms,
         seam=next((row.seam for row in store.seam_rows() if row.name == unit), b""),
     )
-    wrong = check_bundle(bundle, None, Summary())
+    # Who gets the bundle sees by themselves whether its game is there.
+    games = [] if document or facts.game_sha256 is None else [facts.game_sha256.hex()]
+    wrong = check_bundle(bundle, None, Summary(), Elsewhere(games))
     return replace(bundle, findings=tuple(found for found in wrong if found.kind != "no_key"))
 
 
 def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], bool]:
-    """The records from `start` to the end of the shoe of cards, and whether it has ended."""
+    """The records from `start` to the begin of the next shoe of cards, or to the end of the log;
+    and whether the shoe of cards has ended.
+
+    What comes after the end can change it: a misdeal voids the last round. Only the next
+    `shoe_loaded` shows that nothing more can come, so that record is the last one.
+    """
     records: list[_Raw] = []
-    end = size = 0  # `end`: the number of records up to the last event of _END
-    complete = False
+    size = 0
+    ended = False
     for raw in store.raw(unit, start):
+        if type(raw[0]) is not int or raw[0] > start + _MOST_EVENTS:
+            raise BundleUnusable(
+                f"{unit} shoe {shoe}: has records in {store.place} with numbers that no shoe of "
+                "cards has; `sabot verify` reports what is wrong with it"
+            )
         event = _event_in(raw)
-        if event is not None and event.kind == "shoe_loaded" and event.shoe != shoe:
-            break
-        if complete:  # only a long pass of the card that ended it may follow
-            if isinstance(event, LongPassEvent):
-                records.append(raw)
-                end = len(records)
-            break
-        records.append(raw)
         size += len(raw[1]) + len(raw[2])
         if size > MAX_SIZE:
+            if ended:  # what came long after it has no room
+                break
             raise BundleUnusable(
                 f"{unit} shoe {shoe}: is over {MAX_SIZE:,} bytes in {store.place}, too large for a "
                 "bundle; `sabot verify` reports what is wrong with it"
             )
-        if isinstance(event, _END):
-            end = len(records)
-            complete = isinstance(event, CheckpointEvent)
-    return (records[:end], True) if end else (records, False)
-
-
-def _up_to_misdeal(store: Store, unit: str, shoe: int, end: int) -> Iterator[_Raw]:
-    """The records after the `end` of a shoe of cards, if its last round was then called a
-    misdeal."""
-    for row in store.rows(Filter(unit=unit, shoe=shoe, kinds=("round_void",))):
-        if row.number > end:
-            yield from store.raw(unit, end + 1, row.number)
-            return
+        records.append(raw)
+        ended = ended or isinstance(event, _END)
+        if isinstance(event, ShoeLoadedEvent) and event.shoe != shoe:
+            break
+    return records, ended
 
 
 def _lead(store: Store, unit: str, start: int) -> list[_Raw]:

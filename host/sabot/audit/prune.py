@@ -31,6 +31,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.link.events import DECIDED_KINDS, Event, RoundVoidEvent
 from sabot.link.wire import WireError
+from sabot.log.found import NO_TIME
 from sabot.log.store import Filter, Removal, Row, Store
 from sabot.receipts import kept
 from sabot.text import counted, local_time
@@ -216,7 +217,7 @@ def _stretches(
 def _recorded_unix_ms(row: Row, event: Event | None, now_unix_ms: int) -> int:
     """The later of a record's two times: when the host received it, and when the shoe wrote it."""
     received = row.received_unix_ms
-    if not isinstance(received, int):  # SQLite keeps text in a column of numbers
+    if received == NO_TIME:
         return now_unix_ms + 1
     if event is None or event.unix_ms is None or event.unix_ms > now_unix_ms:
         return received

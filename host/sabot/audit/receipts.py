@@ -1,9 +1,14 @@
-"""`verify --receipts`: a log against the receipts of a centre, from files and from other logs."""
+"""A log against the receipts of a centre: those that it has itself, and with `verify --receipts`
+those from files and from other logs.
+
+Without a notary's public key a log is still compared with its own receipts. Whose word they are is
+not known then, but what they say must fit.
+"""
 
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,6 +63,41 @@ def check(
         notes += _only_at(sources[0], other)
         notes += _only_at(other, sources[0])
     return findings, notes
+
+
+def own_of_unit(
+    store: Store, unit: str, operator: bytes | None
+) -> tuple[list[Finding], list[Note]]:
+    """Compare one unit of a log with the receipts that the log has of it, whoever signed them."""
+    findings: list[Finding] = []
+    notes: list[Note] = []
+    source = _Source("the log")
+    for number, data in store.receipts(unit):
+        _take(source, data, None, findings, unit, number)
+    if said := source.said.get(unit):
+        found = FoundInUnit(unit)
+        side = CENTRE if _is_centre(store) else SITE
+        compare(store, unit, said, side, operator, found, notes)
+        findings += found.in_order()
+    return findings, notes
+
+
+def not_vouched(store: Store) -> Iterator[Note]:
+    """Note who signed the receipts that a log has, which was not checked."""
+    units, signers = 0, set[str]()
+    for unit in store.units():
+        kept_last = store.last_receipt(unit)
+        if kept_last is not None:
+            with suppress(ReceiptUnusable):
+                signers.add(fingerprint(Receipt.parse(kept_last[1]).public_key))
+                units += 1
+    if units:
+        detail = (
+            f"the receipts of {counted(units, 'unit')} were compared with the log; that "
+            f"{' and '.join(sorted(signers))} may sign was not checked: name the notary's key with "
+            "--notary"
+        )
+        yield Note("", 0, "receipts", detail)
 
 
 def _compare(
@@ -136,12 +176,13 @@ def _take_checkpoint(source: _Source, each: SiteCheckpoint) -> None:
 def _take(
     source: _Source,
     data: bytes,
-    notaries: Sequence[bytes],
+    notaries: Sequence[bytes] | None,
     findings: list[Finding],
     unit: str = "",
     number: int = 0,
 ) -> None:
-    """Take a receipt, which a log has for event `number` of `unit`, if a notary has signed it."""
+    """Take a receipt, which a log has for event `number` of `unit`, if a notary has signed it, or
+    anyone has if `notaries` are not known."""
     try:
         receipt = Receipt.parse(data)
     except ReceiptUnusable as error:
@@ -149,7 +190,7 @@ def _take(
         findings.append(Finding(*of, "receipt_forged", f"in {source.name}: {error}"))
         return
     of = receipt.unit, receipt.number
-    if receipt.public_key not in notaries:
+    if notaries is not None and receipt.public_key not in notaries:
         signer = f"signed by {fingerprint(receipt.public_key)}, not by the notary"
         findings.append(Finding(*of, "receipt_forged", f"in {source.name}: {signer}"))
         return

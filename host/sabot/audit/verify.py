@@ -5,13 +5,17 @@ changes to the records, PlayChecks faults in the dealing, ClockChecks faults in 
 """
 
 import multiprocessing
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from sabot.audit import checkpoints, context, retention
-from sabot.audit.chain import MacKeys, Ratchet, epoch_of, mac
+from sabot.audit import checkpoints, context, receipts, retention
+from sabot.audit.absence import in_log
+from sabot.audit.absence.elsewhere import NOWHERE, Elsewhere
+from sabot.audit.absence.named import Named
+from sabot.audit.chain import MOST_EVENTS, MacKeys, Ratchet, epoch_of, mac
 from sabot.audit.checkpoints import Checkpoint
 from sabot.audit.checks import desk_checks, seam_checks, tombstone_checks
 from sabot.audit.checks.chain_events import RawRecord
@@ -25,13 +29,16 @@ from sabot.desk.notes import UNIT
 from sabot.errors import DatabaseUnusable
 from sabot.keys.chain_keys import Keys
 from sabot.log import boards
-from sabot.log.found import LARGEST
 from sabot.log.place import Place
 from sabot.log.store import Store, open_store
 from sabot_protocol.chain import chain_id
 
 _PROBED = 64  # the first records, which are tried to find out which key made them
 _WHOLE = Span(None, None, None)
+
+
+def _now_unix_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,13 @@ class VerifyOptions:
     """Checkpoints of any units, kept outside the log."""
     shoe: int | None = None
     """Report findings and rounds of this shoe of cards only; the whole chain is checked anyway."""
+    elsewhere: Elsewhere = NOWHERE
+    """What is named in the log or beside it, and is known to be in another place."""
+    own_receipts: bool = True
+    """Compare the log with the receipts that it has. False if that is done with the notary's
+    key."""
+    now_unix_ms: int = field(default_factory=lambda: _now_unix_ms())
+    """The time, UTC, after which nothing can be dated."""
 
 
 def verify(
@@ -55,8 +69,7 @@ def verify(
     """Yield every finding in the log: in its file, of its desk, then by unit and event. `summary`
     counts what was checked."""
     yield from _in_file(store)
-    yield from _of_desk(store, options, summary)
-    yield from _of_seams(store, options, summary)
+    yield from _of_log(store, options, summary)
     for unit in _units(store, options):
         yield from _verify_one(store, unit, summary, options, lambda count: None)
 
@@ -100,7 +113,7 @@ def _finished(
     store: Store, options: VerifyOptions, begun: Sequence[_Unfinished]
 ) -> tuple[list[Finding], Summary]:
     summary = Summary()
-    findings = [*_of_desk(store, options, summary), *_of_seams(store, options, summary)]
+    findings = list(_of_log(store, options, summary))
     return findings + [finding for finish in begun for finding in finish(summary)], summary
 
 
@@ -114,8 +127,7 @@ def _in_this_process(
         done += more
         progress(done)
 
-    findings = [*_in_file(store), *_of_desk(store, options, summary)]
-    findings += _of_seams(store, options, summary)
+    findings = [*_in_file(store), *_of_log(store, options, summary)]
     for unit in units:
         findings += _verify_one(store, unit, summary, options, count)
     return findings, summary
@@ -161,7 +173,7 @@ def _work_on_span(
     with open_store(place) as store:
         if (place, unit) not in _MACS:
             _MACS[place, unit] = macs_of(store, unit, options.keys)
-        return checked(store, unit, span, _MACS[place, unit], _games_of(store, unit), count_here)
+        return checked(store, unit, span, _MACS[place, unit], _games_of(store, options), count_here)
 
 
 _MACS: dict[tuple[Place, str], MacKeys | None] = {}
@@ -176,19 +188,36 @@ def _in_file(store: Store, stopped: Callable[[], bool] = lambda: False) -> Itera
         yield Finding("", 0, "file", "the minimum of days to keep records cannot be read")
 
 
-def _of_desk(store: Store, options: VerifyOptions, summary: Summary) -> Iterator[Finding]:
-    """Yield every finding about the desk."""
+def _of_log(store: Store, options: VerifyOptions, summary: Summary) -> Iterator[Finding]:
+    """Yield every finding about what belongs to no unit alone: the desk, what is named and is not
+    there, and the seams."""
+    of_desk: list[Named] = []
+    yield from _of_desk(store, options, summary, of_desk)
+    with store.reading() as connection:
+        desk = desk_checks.exists(connection)
+    for each in in_log.absent(store, options.keys, of_desk, options.elsewhere, desk=desk):
+        if isinstance(each, Note):
+            summary.notes.append(each)
+        else:
+            yield each
+    if options.own_receipts:
+        summary.notes += receipts.not_vouched(store)
+    yield from _of_seams(store, options, summary)
+
+
+def _of_desk(
+    store: Store, options: VerifyOptions, summary: Summary, named: list[Named]
+) -> Iterator[Finding]:
+    """Yield every finding about the desk, and add to `named` what its notes are about."""
     kept = [each for each in options.kept if each.unit == UNIT]
     found = FoundInUnit(UNIT)
     with store.reading() as connection:
         if desk_checks.exists(connection):
-            desk_checks.check(connection, options.keys, found)
+            of_notes = desk_checks.check(connection, options.keys, found)
+            named += [Named(unit, "notes of the desk speak", *at) for unit, at in of_notes.items()]
             if not connection.reads_secrets():
                 detail = "this role may not read users, sessions and the secret: not checked"
                 summary.notes.append(Note(UNIT, 0, "unread", detail))
-        elif options.keys is not None and options.keys.chains(UNIT):
-            detail = "the key file has a key of a desk, but the log has no desk"
-            summary.notes.append(Note(UNIT, 0, "no_desk", detail))
     for contradiction in checkpoints.wrong_with(store, UNIT, kept, {}):
         found.add(*contradiction)
     yield from found.in_order()
@@ -229,15 +258,18 @@ def _verify_one(
         return next(((after, data) for after, data, _ in store.raw(unit, number + 1)), None)
 
     minimums = _minimums(store) or ()
-    removed = tombstone_checks.wrong_with(stones, options.operator, minimums, record_after)
+    macs = macs_of(store, unit, options.keys)
+    removed = tombstone_checks.wrong_with(
+        stones, options.operator, minimums, record_after, macs, options.now_unix_ms
+    )
     found += [Finding(unit, *each) for each in removed]
     checks = UnitChecks(
         unit,
-        macs=macs_of(store, unit, options.keys),
+        macs=macs,
         tombstones=[tombstone for _, _, tombstone in stones],
         derived=(),
         shoe=options.shoe,
-        games=_games_of(store, unit),
+        games=_games_of(store, options),
     )
     checks.started(context.kept_of_removed(store, unit))
     join(checks, parts, store, unit, count)
@@ -252,6 +284,10 @@ def _verify_one(
     for number, kind, detail in checkpoints.wrong_with(store, unit, kept, after):
         if not any((each.event, each.kind) == (number, "changed") for each in found):
             found.append(Finding(unit, number, kind, detail))
+    if options.own_receipts:
+        of_receipts, notes = receipts.own_of_unit(store, unit, options.operator)
+        found += of_receipts
+        summary.notes += notes
     yield from sorted(found, key=lambda each: each.event)
 
 
@@ -263,10 +299,9 @@ def _minimums(store: Store) -> Sequence[Minimum] | None:
         return None
 
 
-def _games_of(store: Store, unit: str) -> KnownGames:
-    """The game documents of a log. One of version 2 has none."""
-    after = store.must_have_games_after(unit)
-    return KnownGames(store.game, LARGEST if after is None else after)
+def _games_of(store: Store, options: VerifyOptions) -> KnownGames:
+    """The game documents of a log."""
+    return KnownGames(store.game, options.elsewhere)
 
 
 def macs_of(store: Store, unit: str, keys: Keys | None) -> MacKeys | None:
@@ -291,7 +326,10 @@ def _fits(first_key: bytes, rows: Sequence[RawRecord]) -> bool:
     for number, record, stored in rows:
         if not all(isinstance(each, bytes) for each in (record, stored)) or type(number) is not int:
             continue
-        if number == due and mac(ratchet.mac_key(epoch_of(number)), before, record) == stored:
+        if (
+            0 < number == due <= MOST_EVENTS
+            and mac(ratchet.mac_key(epoch_of(number)), before, record) == stored
+        ):
             return True
         before, due = stored, number + 1
     return False

@@ -1,7 +1,7 @@
 """What goes to the centre beside the records: games, what the site has, when it had its shoes."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sabot.centre.link import Centre
 from sabot.centre.site_log import SiteLog
@@ -9,6 +9,8 @@ from sabot.centre.state import State, Unit
 from sabot.log.presence import Span
 
 _MOST_SPANS = 20_000  # in one call
+_NOW_MS = 60_000
+"""Presence that ended earlier is sent at its time, with all that was not sent."""
 
 
 class Beside:
@@ -69,11 +71,38 @@ class Beside:
         spans: list[Span] = []
         with self._log.moment():
             for unit, here in units.items():
-                sent_to = self._state.spans.get(unit, -1)
-                of_unit = self._log.presence(unit) if here.going else []
-                spans += [span for span in of_unit if span.end_unix_ms > sent_to]
+                spans += self._log.presence(unit) if here.going else []
+        self._say_presence(spans)
+
+    def send_now(self, units: Mapping[str, Unit], now_unix_ms: int) -> None:
+        """Say which shoes the log has now, and of which the events have stopped: a shoe of which a
+        log says nothing for a few seconds is shown as one that no log has."""
+        spans = self._log.presence_since(now_unix_ms - _NOW_MS)
+        self._say_presence([span for span in spans if _goes(units, span.unit)])
+        flows = {unit: flow for unit, flow in self._log.flows().items() if _goes(units, unit)}
+        sent = self._state.flows
+        # Those of shoes whose events come are of no use to anyone at the centre. It is told of each
+        # once, because it may still have what an earlier run has said.
+        new = [
+            flow
+            for unit, flow in flows.items()
+            if flow != sent.get(unit) and (flow.stopped or unit not in sent or sent[unit].stopped)
+        ]
+        if new:
+            self._centre.keep_flows(new)
+            sent.update({flow.unit: flow for flow in new})
+
+    def _say_presence(self, found: Sequence[Span]) -> None:
+        sent_to = self._state.spans
+        spans = [span for span in found if span.end_unix_ms > sent_to.get(span.unit, -1)]
         for at in range(0, len(spans), _MOST_SPANS):
             self._centre.keep_presence(spans[at : at + _MOST_SPANS])
         for span in spans:
             known = self._state.spans.get(span.unit, -1)
             self._state.spans[span.unit] = max(known, span.end_unix_ms)
+
+
+def _goes(units: Mapping[str, Unit], name: str) -> bool:
+    """Whether what the log has of a unit is sent."""
+    unit = units.get(name)
+    return unit is not None and unit.going

@@ -7,6 +7,7 @@ from typing import Protocol
 from sabot.centre.alarms import Alarm
 from sabot.centre.start import Head
 from sabot.errors import SabotError
+from sabot.link.flow import Flow
 from sabot.log.found import RawRecord
 from sabot.log.presence import Span
 from sabot.log.store import SeamRow
@@ -96,6 +97,10 @@ class Centre(Protocol):
 
     def keep_presence(self, spans: Sequence[Span]) -> None:
         """Keep when the site had sessions with shoes that it may send."""
+
+    def keep_flows(self, flows: Sequence[Flow]) -> None:
+        """Keep how the events of shoes come, if the centre is of a version that has a place for
+        it."""
 
     def keep_tombstone(
         self, unit: str, first: int, last: int, after: bytes, tombstone: bytes

@@ -4,7 +4,7 @@ import random
 
 TARGET_S = 1.0
 """What is sent at once is to take about so long: little is sent again if the link fails within."""
-_ROUND_TRIPS = 10
+_ROUND_TRIPS = 20
 """It takes so many round trips at least, so that a slow answer costs a small part of the time."""
 _LONGEST_S = 10.0
 MOST = 100_000

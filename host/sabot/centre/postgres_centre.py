@@ -25,6 +25,7 @@ from sabot.errors import (
     RightsMissing,
     SabotError,
 )
+from sabot.link.flow import Flow
 from sabot.log.found import DAMAGED, LARGEST, RawRecord, Row
 from sabot.log.place import Address
 from sabot.log.postgres import sessions, taking
@@ -139,6 +140,11 @@ class PostgresCentre:
             bigints([span.begin_unix_ms for span in spans]),
             bigints([span.end_unix_ms for span in spans]),
         )
+
+    def keep_flows(self, flows: Sequence[Flow]) -> None:
+        facts = texts([flow.as_fact() for flow in flows])
+        with suppress(_OlderCentre):
+            self._say("say_flows", texts([flow.unit for flow in flows]), facts)
 
     def keep_tombstone(
         self, unit: str, first: int, last: int, after: bytes, tombstone: bytes

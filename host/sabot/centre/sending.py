@@ -31,12 +31,13 @@ from sabot.errors import DatabaseLocked, DatabaseUnusable, NoDatabaseServer
 from sabot.log import boards
 from sabot.log.found import RawRecord
 from sabot.log.postgres.taking import NotStored
+from sabot.log.presence import EVERY_S
 from sabot.log.store import SeamRow
 from sabot.text import shortened
 
 _REST_EVERY_S = 60.0
-"""How often what is beside the newest records is sent: presence, and events that came to the log
-late."""
+"""How often what is beside the newest records is sent: events that came to the log late, and what
+was not said of presence."""
 _REFUSED_AGAIN_S = 60.0
 """How soon to ask again for a unit that the centre does not take."""
 MOST_OF_A_UNIT = 20_000
@@ -55,14 +56,16 @@ class Session:
         state: State,
         watcher: Watcher,
         now_s: Callable[[], float] = time.monotonic,
+        now_unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
+        self._now_unix_ms = now_unix_ms
         self._log = log
         self._centre = centre
         self._state = state
         self._watcher = watcher
         self._now_s = now_s
         self._beside = Beside(log, centre, state)
-        self._rest_at_s = 0.0
+        self._rest_at_s = self._now_at_s = 0.0
         self._refused_at_s = now_s() + _REFUSED_AGAIN_S
         self._turn = 0
         self._answered_s = 0.0
@@ -92,7 +95,10 @@ class Session:
             self._beside.send_games()
             self._send_some(waiting)
         self._beside.send_checkpoints(self.units)
-        # At its time, also if more comes than the link takes.
+        # At their times, also if more comes than the link takes.
+        if self._now_s() >= self._now_at_s:
+            self._now_at_s = self._now_s() + EVERY_S
+            self._beside.send_now(self.units, self._now_unix_ms())
         if self._now_s() >= self._rest_at_s:
             self._rest_at_s = self._now_s() + _REST_EVERY_S
             self._send_rest()

@@ -9,8 +9,10 @@ from itertools import islice
 from sabot.audit import context
 from sabot.centre.start import Head, Own
 from sabot.errors import SabotError
+from sabot.link.flow import Flow
 from sabot.log.found import LARGEST, RawRecord
 from sabot.log.presence import Span
+from sabot.log.sqlite import presence_table
 from sabot.log.store import SeamRow, Store
 from sabot.receipts import kept
 from sabot.receipts.receipt import Receipt
@@ -131,6 +133,18 @@ class SiteLog:
         """When the log had sessions with `unit`."""
         with _trouble():
             return self._store.presence(unit)
+
+    def presence_since(self, unix_ms: int) -> list[Span]:
+        """When the log had sessions with all units after a time, by the host's clock."""
+        with _trouble(), self._store.reading() as connection:
+            if not connection.has_table("presence"):
+                return []
+            return presence_table.read_since(connection, unix_ms)
+
+    def flows(self) -> dict[str, Flow]:
+        """How the events of each shoe come to the log."""
+        with _trouble():
+            return self._store.flows()
 
     def receipts_from(self, unit: str) -> int:
         """The event after which receipts of `unit` are wanted."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sabot.centre.alarms import Alarm
 from sabot.centre.pace import BatchSize
+from sabot.link.flow import Flow
 
 
 @dataclass(slots=True)
@@ -49,3 +50,5 @@ class State:
     """How often a batch of a unit was refused for a reason that may be the link's."""
     spans: dict[str, int] = field(default_factory=dict)
     """By unit the latest end of a span of presence that was sent."""
+    flows: dict[str, Flow] = field(default_factory=dict)
+    """By unit how its events came when that was sent last."""

@@ -4,21 +4,23 @@
 commands do.
 """
 
+import errno
 import os
 import select
 import signal
 import sys
 import warnings
 from functools import cache
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
-from sabot import __version__
+from sabot import __version__, faults
 from sabot.cli.commands import MODULES, Commands
+from sabot.cli.faulty_thread import FaultyThread
 from sabot.cli.interrupted import left_by
-from sabot.cli.view import console, print_fault, print_the_rest, problems
+from sabot.cli.view import console, print_the_rest, problems
 from sabot.errors import INTERRUPTED, DiskFull, InternalError, LogConverted, Renamed, SabotError
 from sabot.text import printable
 
@@ -28,6 +30,11 @@ _RENAMED = {
     "keys public": "keys release show",
 }
 """Names that commands had, and those that they have now."""
+
+_OF_THE_OUTPUT = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EAGAIN)
+)
+"""Errors of a write, which do not name the file."""
 
 
 @cache
@@ -87,42 +94,68 @@ def _reader_is_gone() -> bool:
 
 
 def run() -> None:
-    """Run the command line; an error is one line and its documented exit code."""
-    sys.excepthook = print_fault
+    """Run the command line; an error is one line and its documented exit code. A fault in any
+    thread ends it too, with the exit code of InternalError."""
+    faulty = FaultyThread(problems.print)
     warnings.simplefilter("always", LogConverted)
     warnings.showwarning = _show_warning
-    code = 0
-    try:
-        _refuse_old_names()
-        command_line = app()
-        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `sabot.command` leaves it
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+    with faulty.watched():
         try:
-            code = command_line(prog_name="sabot", standalone_mode=False)
-        except SystemExit:  # Typer and rich end with code 1 if the pipe is closed
-            if _reader_is_gone():
-                raise BrokenPipeError from None
-            raise
-        if code == INTERRUPTED and (left := left_by(_command_name())):
-            problems.print(f"sabot: interrupted: {left}")
-        print_the_rest()  # here, where a closed pipe is expected
-        sys.exit(code)
-    except SabotError as error:
-        problems.print(f"sabot: {error}")
-        sys.exit(error.exit_code)
-    except TyperException as error:  # wrong usage
-        from typer import rich_utils  # with a reader of Markdown, for which no command should wait
+            _run()
+        except SabotError as error:
+            problems.print(f"sabot: {error}")
+            faulty.end(error.exit_code)
+        except TyperException as error:  # wrong usage
+            # With a reader of Markdown, for which no command should wait.
+            from typer import rich_utils
 
-        error.message = printable(error.message)
-        rich_utils.rich_format_error(error)  # type: ignore[arg-type]
-        sys.exit(error.exit_code)
-    except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(code)
-    except OSError as error:
-        if error.filename is not None:  # a file that no command has looked after
-            problems.print(f"sabot: {error.filename}: {error.strerror}; a fault of sabot itself")
-            sys.exit(InternalError.exit_code)
-        problems.print(f"sabot: the output cannot be written ({error.strerror})")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(DiskFull.exit_code)
+            error.message = printable(error.message)
+            rich_utils.rich_format_error(error)  # type: ignore[arg-type]
+            faulty.end(error.exit_code)
+        except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            faulty.end(0)
+        except OSError as error:
+            if error.filename is None and error.errno in _OF_THE_OUTPUT:
+                problems.print(f"sabot: the output cannot be written ({error.strerror})")
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                faulty.end(DiskFull.exit_code)
+            _end_by(error, faulty)  # also of a file that no command has looked after
+        except Exception as error:
+            _end_by(error, faulty)
+        except SystemExit as end:
+            faulty.end(end.code)
+        except KeyboardInterrupt:
+            if not faulty.seen:
+                raise
+            faulty.end(INTERRUPTED)
+
+
+def _end_by(error: Exception, faulty: FaultyThread) -> NoReturn:
+    problems.print(f"sabot: {faults.text_of(error)}")
+    faulty.end(InternalError.exit_code)
+
+
+def _run() -> NoReturn:
+    """Run the command line; end with its exit code, or an error."""
+    code = 0
+    _refuse_old_names()
+    command_line = app()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `sabot.command` leaves it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code = command_line(prog_name="sabot", standalone_mode=False)
+    except SystemExit:  # Typer and rich end with code 1 if the pipe is closed
+        if _reader_is_gone():
+            raise BrokenPipeError from None
+        raise
+    if code == INTERRUPTED and (left := left_by(_command_name())):
+        problems.print(f"sabot: interrupted: {left}")
+    try:
+        print_the_rest()  # here, where a closed pipe is expected
+    except BrokenPipeError:
+        if code:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            sys.exit(code)
+        raise
+    sys.exit(code)

@@ -57,6 +57,7 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "retention": "sabot.cli.records.prune",
         "prune": "sabot.cli.records.prune",
         "rebuild": "sabot.cli.records.rebuild",
+        "open-seats": "sabot.cli.records.open_seats",
     },
     "Games and wagers": {
         "games": "sabot.cli.games",
@@ -95,7 +96,8 @@ _GROUPS = {
     "how it is.",
     "games": "List the games and what the house chooses in each; print a rule card.",
     "hil": "Judge a firmware or a repaired shoe: the same tests on every target.",
-    "keys": "Make and show the keys that sign releases, records and receipts.",
+    "keys": "Make and show the keys that sign releases, records and receipts; make the halves of "
+    "an escrow.",
     "release": "Show what a release holds, or compare two.",
     "users": "Who may sign in at the screens: list, add, role, password, close.",
 }

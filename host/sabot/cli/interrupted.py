@@ -33,6 +33,7 @@ _LEFT = {
     "copy": "there is no copy, or a whole one",
     "convert": "the log is as it was, or converted whole; a copy of it is whole",
     "retention": "the minimum is the one that `sabot retention` shows",
+    "open-seats": "the desk's chain may have the note that cards were to be opened; none was shown",
     "prune": "each unit has its old shoes of cards, or their tombstone; the same command goes on",
     "rebuild": "the log is as it was",
     "games": _NOTHING,

@@ -8,7 +8,7 @@ import typer
 
 from sabot.cli.view import problems
 from sabot.errors import KeysUnusable
-from sabot.keys import signing
+from sabot.keys import escrow, signing
 from sabot.keys.chain_keys import DEFAULT, Keys
 from sabot.link.command_keys import CommandKeyFile
 from sabot.log.boards import unit_of
@@ -33,6 +33,15 @@ def load_private_key(path: Path) -> signing.PrivateKey:
     if signing.exposed(path):
         problems.print(plain(f"{path}: other users may read this key; chmod 600 it"))
     return private
+
+
+def load_half(path: Path) -> escrow.Half:
+    """A private half of an escrow; asks for its passphrase, and warns if other users may read
+    it."""
+    half = escrow.load_half(path, lambda: _passphrase(path, again=False).encode())
+    if signing.exposed(path):
+        problems.print(plain(f"{path}: other users may read this half; chmod 600 it"))
+    return half
 
 
 def load_keys(path: Path | None) -> Keys | None:

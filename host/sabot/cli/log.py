@@ -131,7 +131,7 @@ def log(
         port, others = distinct(port)
         for other, first in others.items():
             problems.print(plain(f"{other}: another name of the port {first}: logged once"))
-        readers = Readers(port)
+        readers = Readers(port, report=problems.print)
         logger = Logger(store, port, watcher, once=once, keys=keys, readers=readers)
         interrupted = False
         with ctrl_c_and_term():

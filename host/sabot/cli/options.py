@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sabot import table_time
-from sabot.cli.view import Output
+from sabot.cli.view import Output, problems
 from sabot.errors import Misused
+from sabot.files import others_may_use
 from sabot.log.place import Place, place_of
+from sabot.numbers import whole
+from sabot.terminal import plain
 
 DEFAULT_DB = Path("sabot.sqlite")
 _MOST = (1 << 63) - 1
@@ -22,10 +25,31 @@ PORT_HELP = "A port's path, a unit's id, or a pyserial URL such as socket://host
 Port = Annotated[str, typer.Argument(metavar="UNIT|PORT", help=PORT_HELP)]
 
 
+def _place(given: object) -> Place:
+    place = place_of(str(given))
+    if isinstance(place, Path):
+        _say_who_may_read(place)
+    return place
+
+
+def _say_who_may_read(log: Path) -> None:
+    """Say that other users may read or change a log: it has the hashes of passwords, and the
+    secrets of the desk."""
+    files = [log, *(log.with_name(log.name + ending) for ending in ("-wal", "-shm"))]
+    exposed = [each for each in files if others_may_use(each)]
+    if not exposed:
+        return
+    from sabot.log.sqlite.opening import is_database  # seldom needed
+
+    if is_database(log):
+        named = " ".join(map(str, exposed))
+        problems.print(plain(f"{log}: other users may read or change this log; chmod 600 {named}"))
+
+
 def _db(what: str) -> Any:
     return typer.Option(
         "--db",
-        parser=lambda given: place_of(str(given)),  # it parses the default too, which is a Path
+        parser=_place,  # it parses the default too, which is a Path
         metavar="FILE|ADDRESS",
         help=what,
     )
@@ -150,8 +174,8 @@ def choices_of(chosen: list[str] | None) -> dict[str, object]:
             )
         if name in choices:
             raise typer.BadParameter(f"{name} is chosen twice; choose it once")
-        number = int(value) if value.isascii() and value.isdecimal() else value
-        choices[name] = {"yes": True, "no": False}.get(value, number)
+        number = whole(value)
+        choices[name] = {"yes": True, "no": False}.get(value, value if number is None else number)
     return choices
 
 

@@ -12,13 +12,11 @@ import math
 import re
 import sys
 import time
-import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import tzinfo
 from enum import StrEnum
 from itertools import chain
-from types import TracebackType
 from typing import Any
 
 import typer
@@ -150,15 +148,6 @@ def progress(*columns: ProgressColumn) -> Progress:
 def events_progress() -> Progress:
     """A bar for events that are gone through."""
     return progress(TextColumn("events"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-
-
-def print_fault(
-    kind: type[BaseException], error: BaseException, trace: TracebackType | None
-) -> None:
-    """Print the traceback of an error that no command expects, as `sys.excepthook` does."""
-    for part in traceback.format_exception(kind, error, trace):
-        for line in part.splitlines():
-            problems.print(line)
 
 
 def print_json(value: object) -> None:

@@ -9,14 +9,23 @@ import threading
 import time
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 from sabot.desk import passwords, tables
 from sabot.desk.alerts import Alert, AlertLog
-from sabot.desk.notes import CONSOLE, LONGEST_NAME, LONGEST_TEXT, SERVER, UNIT, Note, fitted
+from sabot.desk.notes import (
+    CONSOLE,
+    LONGEST_NAME,
+    LONGEST_ORDER,
+    LONGEST_TEXT,
+    SERVER,
+    UNIT,
+    Note,
+    fitted,
+)
 from sabot.desk.roles import ROLES
 from sabot.desk.tables import User
 from sabot.desk.tries import Tries
@@ -256,6 +265,27 @@ class Desk:
         with self._writing() as connection:
             fields = {"unit": unit, "shoe": shoe, "round": round, "what": what, "sha256": sha256}
             self._write(connection, by, "exported", fields)
+
+    def opened_seats(
+        self,
+        unit: str,
+        shoe: int,
+        round: int,
+        *,
+        seats: Iterable[int],
+        halves: Iterable[str],
+        order: str,
+    ) -> None:
+        """Note that cards are opened which stay closed: by whose `order`, and with which halves of
+        the escrow. Raises DeskRefused if the order is empty, too long or not printable."""
+        if not order.strip() or len(order) > LONGEST_ORDER or printable(order) != order:
+            raise DeskRefused(f"an order is one line of 1 to {LONGEST_ORDER} characters")
+        fields = {
+            "unit": unit, "shoe": shoe, "round": round, "seats": " ".join(map(str, seats)),
+            "halves": " ".join(halves), "order": order,
+        }  # fmt: skip
+        with self._writing() as connection:
+            self._write(connection, CONSOLE, "seats_opened", fields)
 
     def notes(self, after: int = 0) -> Iterator[Note]:
         """Yield the notes with a higher number than `after`."""

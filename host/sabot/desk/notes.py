@@ -11,6 +11,7 @@ from typing import Any
 
 import cbor2
 
+from sabot import numbers
 from sabot.text import printable, shortened
 
 MOST_BYTES = 4096
@@ -59,6 +60,16 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
     "round_opened": {"unit": str, "shoe": int, "round": int},
     # `what` was given out: a bundle or a page. `sha256` is that of the file.
     "exported": {"unit": str, "shoe": int, "round": int, "what": str, "sha256": bytes},
+    # Cards that stay closed were opened: `seats` are their numbers, `halves` the fingerprints of
+    # the two halves of the escrow, each with spaces between.
+    "seats_opened": {
+        "unit": str,
+        "shoe": int,
+        "round": int,
+        "seats": str,
+        "halves": str,
+        "order": str,
+    },
 }
 """The fields of each kind of note, and their types."""
 
@@ -66,6 +77,9 @@ _LARGEST = (1 << 63) - 1
 
 
 _LONGEST_OTHER = 200  # characters of a text that is not a remark
+
+LONGEST_ORDER = _LONGEST_OTHER
+"""Characters of the order by which seats are opened."""
 
 
 def fitted(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,6 +125,8 @@ class Note:
             raise NoteUnusable(f"a note has at most {MOST_BYTES} bytes")
         try:
             content = cbor2.loads(data)
+            if not numbers.fit(content):
+                raise ValueError
         except (cbor2.CBORDecodeError, RecursionError, OverflowError, ValueError, TypeError):
             raise NoteUnusable("not CBOR") from None
         if not isinstance(content, list) or len(content) != 5 or not isinstance(content[4], dict):

@@ -25,6 +25,7 @@ from sabot.feeds.config_values import (
 )
 from sabot.feeds.message import WHAT, Message
 from sabot.feeds.secret_files import Unusable, read_secret, webhook_secrets
+from sabot.files import TooLarge, read_bounded
 from sabot.listening import Address, is_this_machine
 from sabot.log.boards import unit_of
 
@@ -110,14 +111,15 @@ def read(path: Path) -> Config:
     """Read a configuration. Raises FeedsUnusable, which has every fault, each with its feed and
     key."""
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+        data = read_bounded(path, _MOST_BYTES)
+    except TooLarge:
+        raise FeedsUnusable(
+            f"{path}: larger than a configuration can be; name the right file"
+        ) from None
     except OSError as error:
         raise FeedsUnusable(
             f"{path}: cannot be read ({error.strerror}); docs/feeds.md shows one"
         ) from None
-    if len(data) > _MOST_BYTES:
-        raise FeedsUnusable(f"{path}: larger than a configuration can be; name the right file")
     try:
         document = tomllib.loads(data.decode())
     except (ValueError, RecursionError) as error:

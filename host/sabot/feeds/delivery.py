@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from sabot import faults
 from sabot.errors import SabotError
 from sabot.feeds.config import Feed
 from sabot.feeds.message import Message, Position
@@ -13,7 +14,7 @@ from sabot.feeds.outbox import END, Outbox
 from sabot.feeds.pages import Pages
 from sabot.feeds.plan import Plan
 from sabot.feeds.senders.sending import Outcome, Result, Sender
-from sabot.text import counted, printable
+from sabot.text import counted
 
 _LONGEST_WAIT_S = 30.0
 _OWN_PAUSE_S = 2.0  # after a fault of the log or the outbox
@@ -121,11 +122,13 @@ class Delivery:
         except SabotError as error:
             self._end(str(error))
             return
+        except Exception as error:
+            self._end(faults.text_of(error))
+            return
         try:
             self._run(sender)
         except Exception as error:
-            what = printable(f"{type(error).__name__}: {error}")
-            self._end(f"a fault of sabot itself ({what})")
+            self._end(faults.text_of(error))
         finally:
             sender.close()
 

@@ -30,7 +30,10 @@ def check(config: Config) -> None:
     for feed in config.feeds:
         library = _LIBRARY.get(feed.kind)
         if library is not None and find_spec(library) is None:
-            faults.append(f"feed {feed.name}, kind: is not installed; pip install 'sabot[feeds]'")
+            faults.append(
+                f"feed {feed.name}, kind: is not installed; "
+                "in the checkout: pip install --require-hashes -r .lock/feeds.txt"
+            )
         if feed.ca is not None:
             try:
                 tls_of(feed.ca)

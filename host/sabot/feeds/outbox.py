@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sabot.errors import DatabaseLocked, DatabaseUnusable, DiskFull
 from sabot.feeds.message import Message, Position
+from sabot.log.sqlite.opening import opened, write_ahead
 
 END = 1 << 31
 """A place after all messages of an event."""
@@ -181,9 +182,8 @@ class Outbox:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection = opened(path, "rwc", sqlite3.Connection, _BUSY_MS / 1000)
     try:
-        connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
         # Two programs with one outbox would send everything twice.
         connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         (id_,) = connection.execute("PRAGMA application_id").fetchone()
@@ -193,7 +193,7 @@ def _opened(path: Path) -> sqlite3.Connection:
                 f"{path}: another program's database; move it, feeds need this name"
             )
         # After a crash of the machine the newest cursors may be gone: messages come twice.
-        connection.execute("PRAGMA journal_mode=WAL")
+        write_ahead(connection)
         connection.execute("PRAGMA synchronous=NORMAL")
         if not tables:
             connection.executescript(

@@ -4,13 +4,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
+from sabot import faults
 from sabot.errors import SabotError
 from sabot.feeds.message import Message
 from sabot.feeds.outbox import Outbox, Span
 from sabot.feeds.unit_messages import Context, UnitMessages, chunks, unit_messages
 from sabot.log import boards
 from sabot.log.follow import RawRecord
-from sabot.text import printable
 
 _POLL_S = 0.2
 _LOOK_S = 0.5  # what was made is put after so long
@@ -76,10 +76,7 @@ class Producer:
                 self._outbox.trim({unit: self._needed_from(unit) for unit in self._spans or ()})
         except Exception as error:
             self._making.clear()  # what was made and not put is made again
-            problem = str(error)
-            if not isinstance(error, SabotError):
-                what = printable(f"{type(error).__name__}: {error}")
-                problem = f"a fault of sabot itself ({what})"
+            problem = str(error) if isinstance(error, SabotError) else faults.text_of(error)
             if problem != self._problem:
                 self._problem = problem
                 self._report(f"{problem}; trying again")
@@ -148,8 +145,7 @@ class Producer:
         except SabotError:
             raise
         except Exception as error:  # whatever its records do, the other units go on
-            what = printable(f"{type(error).__name__}: {error}")
-            self._stop(unit, f"{unit}: cannot be fed, a fault of sabot itself ({what})")
+            self._stop(unit, f"{unit}: cannot be fed: {faults.text_of(error)}")
             return 0
 
     def _first(self, unit: str, newest: int) -> Span:

@@ -20,7 +20,7 @@ from sabot.feeds.config import Feed
 from sabot.feeds.message import BATCH_TYPE, ROUNDS, Message, Position
 from sabot.feeds.outbox import END
 from sabot.feeds.unit_messages import Context, messages_between
-from sabot.log.found import LARGEST
+from sabot.numbers import whole
 
 PAGE = 200
 """Rounds in one answer: about 120 KB."""
@@ -49,19 +49,18 @@ class _Rounds:
         if not _is_token(feed, request.headers.get("authorization", "")):
             return _problem(401, "name the feed and its token", {"www-authenticate": "Bearer"})
         assert feed is not None
-        unit, after = request.query_params.get("unit"), request.query_params.get("after", "0")
+        unit = request.query_params.get("unit")
+        after = whole(request.query_params.get("after", "0"))
         if ROUNDS not in feed.what:
             return _problem(404, "this feed has no rounds")
-        if unit is None or not after.isascii() or not after.isdecimal() or int(after) > LARGEST:
+        if unit is None or after is None:
             return _problem(400, "say unit=NAME&after=NUMBER, the number in the last id")
         if not feed.wants_unit(unit):
             return _problem(404, "this feed does not have this unit")
         if self._limiter is None:
             self._limiter = CapacityLimiter(_AT_ONCE)
         try:
-            found = await to_thread.run_sync(
-                self._found, feed, unit, int(after), limiter=self._limiter
-            )
+            found = await to_thread.run_sync(self._found, feed, unit, after, limiter=self._limiter)
         except SabotError:
             return _problem(503, "the log cannot be read now; try again", {"retry-after": "30"})
         page, next_after = found

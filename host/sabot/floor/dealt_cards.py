@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sabot.link import seals
 from sabot.link.events import (
     CardEvent,
     CompositionEvent,
@@ -23,7 +24,7 @@ from sabot.log.store import Filter, Store
 from sabot_protocol import cards
 
 _KINDS = (
-    "card", "composition", "seal", "sealed_card", "shoe_loaded", "unsealed", UNKNOWN_KINDS
+    "card", "composition", "shoe_loaded", *seals.KINDS, UNKNOWN_KINDS
 )  # fmt: skip
 
 

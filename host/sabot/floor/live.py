@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
+from sabot import faults
 from sabot.desk.alerts import AlertLog, RaisedAlert
 from sabot.desk.desk import Desk
 from sabot.errors import NoDatabaseServer, SabotError
@@ -23,9 +24,8 @@ from sabot.log.found import LARGEST
 from sabot.log.reveal import ShownGames, deciding_before, place_before
 from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot.notable.alert_raiser import AlertRaiser
-from sabot.notable.silence import held_now, silent_before, silent_now
+from sabot.notable.silence import held_now, never_came, silent_before, silent_now
 from sabot.notable.unit_alerts import AlertLimits
-from sabot.text import printable
 
 _POLL_S = 0.02
 _BUSY_SHARE = 0.2  # of a core at most is spent on looking for what is new
@@ -103,6 +103,7 @@ class Floor:
         self._newest_look = Look(now_s(), now_unix_ms())
         self._problem = ""
         self._tiles: dict[str, Tile] = {}  # in the order of their versions
+        self._never_came: tuple[str, ...] = ()
         self._open_alerts: dict[str, tuple[RaisedAlert, ...]] = {}
         self._loaded = (0, 0)
         self._listeners: list[Callable[[int], None]] = []
@@ -141,6 +142,13 @@ class Floor:
         were; or events that were shown are gone. Empty if nothing is."""
         with self._lock:
             return self._problem
+
+    @property
+    def never_came(self) -> tuple[str, ...]:
+        """What is to be said of shoes that logs are told to have, and of which no event ever came:
+        they have no tile. One line for each."""
+        with self._lock:
+            return self._never_came
 
     @property
     def looked(self) -> Look:
@@ -409,6 +417,7 @@ class Floor:
         if 0 <= now_s - self._times_s < _TIMES_EVERY_S:
             return
         self._times_s = now_s
+        self._look_for_shoes(now_s, now_unix_ms)
         for unit, tile in self._tiles.items():
             self._look_for_change(tile, now_s, now_unix_ms)
             self._look_at_line(tile, now_unix_ms)
@@ -420,6 +429,33 @@ class Floor:
             if live is not None and live.waits and now_s - heard_s < _HEARD_S:
                 waited_ms = round(1000 * (now_s - self._taken_s[unit])) - _MARGIN_MS
                 self._raiser.put(live.alerts(now_unix_ms, max(0, waited_ms)))
+
+    def _look_for_shoes(self, now_s: float, now_unix_ms: int) -> None:
+        """Look for shoes of which no event ever came: none is there, or none gets through."""
+        found = []
+        for unit, flow in self._flows.items():
+            if unit in self._live or unit in self._due:
+                continue
+            since = flow.held_since_unix_ms
+            if flow.never_came(now_unix_ms):
+                text = flow.never_text()
+                alert = never_came(unit, since or now_unix_ms, text)
+            elif flow.stopped and now_s - self._heard_s.get(unit, now_s - _HEARD_S) < _HEARD_S:
+                text = flow.text(boards.unit_of(unit))
+                alert = held_now(unit, 0, 0, since or now_unix_ms, text)
+            else:
+                continue
+            found.append(text)
+            if unit not in self._held or self._held[unit] != since:
+                self._held[unit] = since
+                self._raiser.put([alert])
+        if tuple(found) != self._never_came:
+            with self._lock:
+                self._never_came = tuple(found)
+                self._version += 1
+                version, listeners = self._version, [*self._listeners]
+            for callback in listeners:
+                callback(version)
 
     def _look_for_change(self, tile: Tile, now_s: float, now_unix_ms: int) -> None:
         unit = tile.table.unit
@@ -484,5 +520,4 @@ class Floor:
 
 
 def _fault_text(what: str, error: Exception) -> str:
-    why = printable(f"{type(error).__name__}: {error}")
-    return f"{what}, a fault in Sabot itself ({why})"
+    return f"{what}: {faults.text_of(error)}"

@@ -19,6 +19,7 @@ from sabot.link.events import (
     ErrorEvent,
     Event,
     GameLoadedEvent,
+    GapEvent,
     HandBegunEvent,
     HandEndedEvent,
     KeyEvent,
@@ -111,13 +112,17 @@ class TableFold:
 
     def add(self, event: Event) -> None:
         """Take the next event."""
+        shoe = _shoe_of(event)
+        if shoe not in (0, self._shoe):  # its event `shoe_loaded` may be lost
+            self._shoe = shoe
+            self._lasting["cut_card"] = False
         says = _SAYS.get(type(event))
         if says is not None:
             self._lasting.update(says(event))
         if isinstance(event, ErrorEvent):  # the first one stays until it is cleared, and all then
             self._lasting["error"] = self._lasting.get("error") or event.error
-        if not isinstance(event, UnknownEvent):
-            self._shoe, self._round = event.shoe or self._shoe, event.round
+        if not isinstance(event, UnknownEvent | GapEvent):
+            self._round = event.round
         self._last = event
         self._reveal.add(event)
         if self._reveal.hidden is not None:
@@ -130,15 +135,16 @@ class TableFold:
         self._take(event)
 
     def _take(self, event: Event) -> None:
-        if isinstance(event, ShoeLoadedEvent):
+        before = self._ended[-1].shoe if self._ended else 0
+        if isinstance(event, ShoeLoadedEvent) or (before and _shoe_of(event) not in (0, before)):
             self._ended = ()
         ended = self._rounds.add(event)
         if ended is None:
             return
         # A round that is called a misdeal ends once more, and one that is not understood.
         again = any(each.first_event == ended.first_event for each in self._ended)
-        before = (each for each in self._ended if each.first_event != ended.first_event)
-        self._ended = (*before, ended)
+        others = (each for each in self._ended if each.first_event != ended.first_event)
+        self._ended = (*others, ended)
         if ended.ended_unix_ms is not None and ended.void is None and not again:
             self._ends_unix_ms = _ends(self._ends_unix_ms, ended.ended_unix_ms)
 
@@ -165,6 +171,11 @@ class TableFold:
             last_unix_ms=last.unix_ms,
             **self._lasting,
         )
+
+
+def _shoe_of(event: Event) -> int:
+    """Return the shoe of cards that an event is of; 0 if it is of none, or does not say it."""
+    return 0 if isinstance(event, UnknownEvent | GapEvent) else event.shoe
 
 
 def _ends(before: tuple[int, ...], end_unix_ms: int) -> tuple[int, ...]:

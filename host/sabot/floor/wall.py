@@ -16,6 +16,7 @@ from sabot.log.presence import ATTACHED
 from sabot.log.reveal import ShownGames, deciding_before, place_before
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Row, Store
+from sabot.numbers import LARGEST, whole
 from sabot_protocol import enums
 
 SILENT_MS = 15_000
@@ -173,7 +174,13 @@ def by_need(tiles: Iterable[Tile], now_unix_ms: int) -> list[Tile]:
 
 def natural(name: str) -> list[str | int]:
     """Return a key by which "table 2" comes before "table 10"."""
-    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
+    parts = re.split(r"([0-9]+)", name)  # a text, digits, a text, and so on
+    return [_number(part) if at % 2 else part for at, part in enumerate(parts)]
+
+
+def _number(digits: str) -> int:
+    number = whole(digits)
+    return LARGEST if number is None else number
 
 
 def _fold_of(store: Store, unit: str) -> TableFold:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sabot.errors import BadWagers, Forbidden, GameDiffers, ImpossibleDeal, did_you_mean
+from sabot.files import TooLarge, read_bounded
 from sabot.games.choices import Choice
 from sabot.text import card_names
 
@@ -33,13 +34,11 @@ MAX_NUMBER = 99
 def read_bytes(path: Path, what: str) -> bytes:
     """Return the content of a file. `what` is the largest thing that it should hold."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE + 1)
+        return read_bounded(path, MAX_FILE)
+    except TooLarge:
+        raise BadWagers(f"{path}: over {MAX_FILE:,} bytes; {what} far less") from None
     except OSError as error:
         raise BadWagers(f"{path}: cannot be read ({error.strerror}); check the name") from None
-    if len(data) > MAX_FILE:
-        raise BadWagers(f"{path}: over {MAX_FILE:,} bytes; {what} far less")
-    return data
 
 
 @contextmanager

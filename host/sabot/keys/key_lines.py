@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from sabot.errors import KeysUnusable
-from sabot.files import replace_whole
+from sabot.files import TooLarge, read_bounded, replace_whole
 from sabot_protocol.chain import KEY_SIZE
 
 MODE = 0o600
@@ -30,7 +30,9 @@ def read(
     try:
         with path.open("rb") as file:
             exposed = bool(os.fstat(file.fileno()).st_mode & 0o077)
-            data = file.read(_MOST_BYTES)
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise TooLarge(path, _MOST_BYTES)
     except OSError as error:
         raise KeysUnusable(
             f"{path}: cannot be read ({error.strerror}); name the key file with {option}"
@@ -76,7 +78,7 @@ def add(path: Path, entry: Mapping[str, str], is_there: Callable[[], bool], opti
             _check_ours(path, option)
             if is_there():
                 return
-        lines = path.read_bytes() if there else b""
+        lines = read_bounded(path, _MOST_BYTES) if there else b""
         if lines and not lines.endswith(b"\n"):
             lines += b"\n"
         replace_whole(path, lines + json.dumps(entry).encode() + b"\n", MODE)

@@ -16,6 +16,7 @@ from typing import Any
 import cbor2
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -26,7 +27,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from sabot import numbers
 from sabot.errors import KeysUnusable
+from sabot.files import TooLarge, read_bounded
+from sabot_firmware.release.ed25519 import is_weak
 
 PrivateKey = Ed25519PrivateKey
 
@@ -38,14 +42,20 @@ _MOST_PEM_BYTES = 16_384
 _MOST_DEPTH = 8  # nesting of CBOR items; sealed documents are less deep
 
 
-def make_key_pair(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Path, str]:
+def make_key_pair(
+    stem: Path,
+    passphrase: bytes | None = None,
+    private: Ed25519PrivateKey | X25519PrivateKey | None = None,
+) -> tuple[Path, Path, str]:
     """Make a key pair: STEM.pem, readable only by its owner, and STEM.pub.pem.
 
-    With a passphrase, STEM.pem is encrypted. Returns the two paths and the fingerprint. Raises
-    KeysUnusable if one of the files exists already or cannot be written; then neither is made.
+    With a passphrase, STEM.pem is encrypted. With `private` it is that one, without a new one that
+    signs. Returns the two paths and the fingerprint. Raises KeysUnusable if one of the files exists
+    already or cannot be written; then neither is made.
     """
-    private = Ed25519PrivateKey.generate()
-    public_pem = pem_of(public_of(private))
+    private = Ed25519PrivateKey.generate() if private is None else private
+    public = private.public_key()
+    public_pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
     private_pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
     private_path = stem.with_name(stem.name + ".pem")
@@ -74,7 +84,7 @@ def make_key_pair(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Pa
                 "place for the key"
             ) from None
         raise
-    return private_path, public_path, fingerprint(public_of(private))
+    return private_path, public_path, fingerprint(public.public_bytes_raw())
 
 
 def check_free(stem: Path) -> None:
@@ -94,23 +104,28 @@ def is_public(path: Path) -> bool:
     return b"-----BEGIN PUBLIC KEY-----" in _read(path)
 
 
-def load_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> PrivateKey:
-    """Read the private key in `path`. Raises KeysUnusable.
+def load_any_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> object:
+    """Read the private key in `path`, of whatever kind; None if there is none. Raises KeysUnusable.
 
     If the key is locked with a passphrase, `passphrase` is called for it.
     """
     pem = _read(path)
     try:
-        key = load_pem_private_key(pem, password=None)
+        return load_pem_private_key(pem, password=None)
     except TypeError:
         if passphrase is None:
             raise KeysUnusable(f"{path}: locked with a passphrase; name another key") from None
         try:
-            key = load_pem_private_key(pem, passphrase())
+            return load_pem_private_key(pem, passphrase())
         except ValueError:
             raise KeysUnusable(f"{path}: wrong passphrase for this key; try again") from None
     except (ValueError, UnsupportedAlgorithm):
-        key = None
+        return None
+
+
+def load_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> PrivateKey:
+    """Read the private key in `path`, which signs. As `load_any_private`."""
+    key = load_any_private(path, passphrase)
     if not isinstance(key, Ed25519PrivateKey):
         raise KeysUnusable(
             f"{path}: not a private Ed25519 key; make one with `sabot keys release make` or "
@@ -119,16 +134,24 @@ def load_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> P
     return key
 
 
+def load_any_public(path: Path) -> object:
+    """Read the public key in `path`, of whatever kind; None if there is none. Raises
+    KeysUnusable."""
+    try:
+        return load_pem_public_key(_read(path))
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+
+
 def load_public(path: Path) -> bytes:
     """Read the public key in `path`; return its 32 raw bytes. Raises KeysUnusable."""
-    pem = _read(path)
-    try:
-        key = load_pem_public_key(pem)
-    except (ValueError, UnsupportedAlgorithm):
-        key = None
+    key = load_any_public(path)
     if not isinstance(key, Ed25519PublicKey):
         raise KeysUnusable(f"{path}: not a public Ed25519 key; name a NAME.pub.pem")
-    return key.public_bytes_raw()
+    public = key.public_bytes_raw()
+    if is_weak(public):
+        raise KeysUnusable(f"{path}: a key of small order, for which anyone can sign; take another")
+    return public
 
 
 def exposed(path: Path) -> bool:
@@ -147,7 +170,13 @@ def sign(private: PrivateKey, data: bytes) -> bytes:
 
 
 def verify(public: bytes, signature: bytes, data: bytes) -> bool:
-    """Whether `signature` is the signature over `data` by the key `public` (32 raw bytes)."""
+    """Whether `signature` is the signature over `data` by the key `public` (32 raw bytes).
+
+    What a shoe refuses is refused here too: keys and commitments of small order, which OpenSSL
+    takes (docs/security.md).
+    """
+    if is_weak(public) or is_weak(signature[:PUBLIC_SIZE]):
+        return False
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, data)
     except (InvalidSignature, ValueError):
@@ -217,13 +246,16 @@ def _decode_canonical(data: bytes) -> Any:
         raise NotSealed(f"not CBOR ({error})") from None
     if not canonical:
         raise NotSealed("not canonical CBOR")
+    if not numbers.fit(value):
+        raise NotSealed("has a number of over 64 bits")
     return value
 
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(_MOST_PEM_BYTES)
+        return read_bounded(path, _MOST_PEM_BYTES)
+    except TooLarge:  # no key is
+        return b""
     except OSError as error:
         raise KeysUnusable(
             f"{path}: cannot be read ({error.strerror}); check the name of the key"

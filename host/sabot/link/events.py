@@ -693,6 +693,39 @@ class HandEndedEvent(Event):
     """SHA-256 of the document of the game that was dealt."""
 
 
+class SeatSealEvent(Event):
+    """The first card that is sealed under the key of a seat comes next."""
+
+    __slots__ = ("seat", "commitment")
+    SHAPE: ClassVar[Shape] = definitions.SEAT_SEAL
+    seat: int
+    """1 to 10; 0: the burned cards, and those put aside."""
+    commitment: bytes
+    """32: of the seat's key."""
+
+
+class SeatUnsealedEvent(Event):
+    """The cards of a seat were shown at the end of the hand."""
+
+    __slots__ = ("seat", "seat_key")
+    SHAPE: ClassVar[Shape] = definitions.SEAT_UNSEALED
+    seat: int
+    """As in `seat_seal`."""
+    seat_key: bytes
+    """32: the key of the seat."""
+
+
+class SealEscrowEvent(Event):
+    """The key of the round, for those who have both halves of the escrow; it follows `seal`."""
+
+    __slots__ = ("public", "sealed_key")
+    SHAPE: ClassVar[Shape] = definitions.SEAL_ESCROW
+    public: bytes
+    """32: the round's own public key."""
+    sealed_key: bytes
+    """32: the key of the round, encrypted."""
+
+
 EVENTS: dict[int, type[Event]] = {
     1: BootEvent,
     2: LidEvent,
@@ -741,6 +774,9 @@ EVENTS: dict[int, type[Event]] = {
     47: BettingEndedEvent,
     48: RunTwiceEvent,
     49: HandEndedEvent,
+    50: SeatSealEvent,
+    51: SeatUnsealedEvent,
+    52: SealEscrowEvent,
 }
 """The class of each kind of event, by the kind's number."""
 # End of what is generated: all kinds, from sabot_definitions/events.py

@@ -14,11 +14,13 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 
-from sabot.silences import LINE
+from sabot.silences import LINE, NEVER
 from sabot.text import counted, shortened
 
 _LARGEST = (1 << 63) - 1
 _MOST_CAUSE = 300  # characters
+_NOTED_MS = 30_000
+"""A log notes every five seconds which shoes it waits for, and may wait for a locked database."""
 _CHECK = "check the line or the device server"
 
 
@@ -45,7 +47,13 @@ class Flow:
     stored_unix_ms: int | None = None
     """When this log stored the newest event, by the host's clock; None if it has stored none."""
     cause: str = ""
-    """What damages the frames, for people, once it was looked for."""
+    """What damages the frames, for people, once it was looked for; of a shoe that never came, why
+    the log has none."""
+    waited_s: int = 0
+    """For how long the log has waited for a shoe under this name, and had none, in seconds; 0 if it
+    has one, or had one."""
+    noted_unix_ms: int | None = None
+    """When that was noted, by the host's clock."""
 
     @property
     def held(self) -> int:
@@ -56,6 +64,17 @@ class Flow:
     def stopped(self) -> bool:
         """Whether events have been held for so long that a person must be told."""
         return self.held > 0 and self.held_s >= LINE.after_s
+
+    def never_came(self, now_unix_ms: int) -> bool:
+        """Whether a log that runs now has waited so long for a shoe that a person must be told."""
+        noted = self.noted_unix_ms
+        is_now = noted is not None and abs(now_unix_ms - noted) <= _NOTED_MS
+        return is_now and self.waited_s >= NEVER.after_s
+
+    def never_text(self) -> str:
+        """Return what a person is told of a shoe that never came."""
+        why = f": {self.cause}" if self.cause else ""
+        return f"{NEVER.say(port=self.unit)}{why}"
 
     def stored_s_ago(self, now_unix_ms: int) -> int | None:
         """Return how many seconds ago the newest event was stored; None if this log stored none."""

@@ -28,6 +28,7 @@ from typing import Any, TypeVar, cast
 
 import cbor2
 
+from sabot import numbers
 from sabot.errors import (
     BadAnswer,
     CommandRefused,
@@ -258,6 +259,8 @@ def unpacked(data: bytes) -> list[Any]:
     """The parts of a message; empty if it is not one of this version."""
     try:
         value = cbor2.loads(data)
+        if not numbers.fit(value):
+            return []
     except (cbor2.CBORError, ValueError, TypeError, RecursionError):
         return []
     if isinstance(value, list) and len(value) > 1 and type(value[0]) is int and value[0] == VERSION:

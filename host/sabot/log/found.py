@@ -21,6 +21,7 @@ _KNOWN = tuple(shape.name for shape in events.KINDS)
 _KNOWN_OR_DAMAGED = frozenset((*_KNOWN, DAMAGED))
 _KNOWN_NOW = {f"{UNKNOWN}{shape.number}": shape.name for shape in events.KINDS}
 
+NO_TIME = -1
 LARGEST = (1 << 63) - 1
 """Largest integer in a column. SQLite sorts text, which only a forger puts there, after these."""
 
@@ -70,6 +71,7 @@ class Row(NamedTuple):
     shoe: int
     round: int
     received_unix_ms: int
+    """When the host received it; `NO_TIME` if the log says something else than a time."""
     data: bytes
     mac: bytes
 
@@ -102,10 +104,25 @@ def has_kind(wanted: Filter, kind: str) -> bool:
 
 
 def row_of(values: Sequence[Any]) -> Row:
-    """Return a row whose kind was derived by any version of Sabot."""
-    row = Row._make(values)
-    kind = _KNOWN_NOW.get(row.kind) if isinstance(row.kind, str) else None
-    return row if kind is None else row._replace(kind=kind)
+    """Return a row whose kind was derived by any version of Sabot. What is no number where one is
+    due, or no bytes, counts as nothing: whoever can write to the log can put anything there, and
+    `verify` reports it."""
+    unit, number, kind, unix_ms, shoe, round_, received, data, mac = values
+    if type(number) is not int or type(shoe) is not int or type(round_) is not int:
+        number, shoe, round_ = _number(number), _number(shoe), _number(round_)
+    if type(received) is not int or (unix_ms is not None and type(unix_ms) is not int):
+        received = received if type(received) is int else NO_TIME
+        unix_ms = _number(unix_ms) or None
+    if type(data) is not bytes or type(mac) is not bytes:
+        data, mac = (each if type(each) is bytes else b"" for each in (data, mac))
+    if type(kind) is not str:
+        kind = DAMAGED
+    kind = _KNOWN_NOW.get(kind, kind)
+    return Row(unit, number, kind, unix_ms, shoe, round_, received, data, mac)
+
+
+def _number(value: object) -> int:
+    return value if type(value) is int else 0
 
 
 def selects(wanted: Filter, row: Row) -> bool:
@@ -126,6 +143,13 @@ def selects(wanted: Filter, row: Row) -> bool:
         and (wanted.to_unix_ms is None or row.unix_ms < wanted.to_unix_ms)
     )
 
+
+ALERTS_UP_TO = "alerts_up_to"
+"""The fact of a log: by unit the last event up to which alerts were raised, as JSON."""
+
+BEFORE_GAMES = "before_games"
+"""The fact of a converted log: by unit the number of its newest event then, as JSON. The log says
+that it kept no game documents up to that event; nothing proves it."""
 
 FLOW = "flow "
 """What the names of the facts begin with that say how the events of units come."""

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from sabot import silences
+from sabot import faults, silences
 from sabot.errors import (
     BadAnswer,
     CommandRefused,
     HistoryDiffers,
-    InternalError,
     KeysUnusable,
     NoDatabaseServer,
     NoShoe,
@@ -22,6 +21,7 @@ from sabot.errors import (
     SameUnit,
     UnitNotProven,
 )
+from sabot.faults import internal_error
 from sabot.host_clock import HostClock, ShoeClock
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
@@ -32,10 +32,12 @@ from sabot.link.ports import Port, place_of
 from sabot.link.session import Record
 from sabot.link.wire import WireError
 from sabot.link.words import words_in
+from sabot.log import boards
 from sabot.log.attribution import COPIED, Attributed, Attribution
 from sabot.log.presence import EVERY_S, Presence
 from sabot.log.quota import Quota
 from sabot.log.readers import PassedOn, Readers
+from sabot.log.reading.shoe_game import game_in_shoe
 from sabot.log.reveal import Reveal, place_before, reveal_before
 from sabot.log.rounds import Dealt, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
@@ -143,7 +145,12 @@ class Logger:
         self._ended = {port: threading.Event() for port in ports}
         self._stopped: set[str] = set()
         """Units whose events were said to have stopped."""
-        self._presence = Presence(ports, store.keep_presence)
+        self._presence = Presence(
+            ports,
+            store.keep_presence,
+            now_s=now_s,
+            known={boards.unit_of(name) for name in store.units()},
+        )
 
     def start(self) -> None:
         """Start logging every port."""
@@ -168,15 +175,23 @@ class Logger:
         try:
             self._log(port)
         finally:
-            self._presence.ended(port)
-            self._presence.store()
-            self._ended[port].set()
+            try:
+                self._presence.ended(port)
+                self._presence.store()
+            finally:
+                self._ended[port].set()
 
     def _note_presence(self) -> None:
+        said = ""
         while not self._stop.wait(EVERY_S) and not self.wait(0):
-            self._presence.store()
-            if moved_ms := self._host_clock.moved_ms():
-                self._warn(host_clock_was_set(moved_ms))
+            try:
+                self._presence.store()
+                if moved_ms := self._host_clock.moved_ms():
+                    self._warn(host_clock_was_set(moved_ms))
+            except Exception as error:  # the events are logged all the same
+                if (text := faults.text_of(error)) != said:
+                    said = text
+                    self._warn(f"the log does not note which shoes it has, and goes on: {text}")
 
     def _log(self, port: str) -> None:
         pause_s, attached_once, reported = _FIRST_PAUSE_S, False, ""
@@ -226,7 +241,7 @@ class Logger:
                     self.failures[port], pause_s = error, _LONGEST_PAUSE_S
                 self._reread_keys()
                 self._readers.lost(port, str(error))
-                self._presence.lost(port)
+                self._presence.lost(port, str(error))
                 # At the first try the name may be wrong; later the cable may be unplugged.
                 if not attached_once and len(self._ports) == 1:
                     self.failures[port] = error
@@ -241,12 +256,8 @@ class Logger:
                 self._give_up(port, error)
                 return
             except Exception as error:
-                fault = InternalError(
-                    f"{port}: a fault of sabot itself ({type(error).__name__}: {error}); "
-                    "the shoe keeps its events: start the log again, and report this"
-                )
-                self.failures[port] = fault
-                self._readers.lost(port, str(fault))
+                what = f"{port}: its log has ended, the shoe keeps its events; start the log again"
+                self._give_up(port, internal_error(what, error))
                 return
             finally:
                 self._release(port)
@@ -522,7 +533,8 @@ class Logger:
     def _rounds_so_far(self, unit: str, first: Record) -> Rounds:
         """Return the rounds as they were before `first`: the log may have begun within a round, or
         before its reveal."""
-        event, rounds = first.event, Rounds(unit)
+        event = first.event
+        rounds = Rounds(unit, game_in_shoe(self._store, unit, event.number))
         shoe, round_ = event.shoe, event.round
         if isinstance(event, GapEvent):
             shoe, round_ = place_before(self._store, unit, event.number)

@@ -8,11 +8,12 @@ of them at most.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 from sabot.errors import SabotError
 from sabot.link.flow import Flow, FlowWatch
+from sabot.text import shortened
 
 EVERY_S = 5.0
 """How often the open spans are stored."""
@@ -21,6 +22,7 @@ SHORTEST_MS = 3000
 _ASLEEP_MS = 45_000
 """Without a note for so long, the log was stopped, or the computer slept. A locked database delays
 one by 35 s at most."""
+_LONGEST_WHY = 300  # characters
 _MOST_KEPT = 10_000  # closed spans, while the database cannot be written
 
 ATTACHED, WAITING = "attached", "waiting"
@@ -45,6 +47,7 @@ class _Open:
     state: str
     begin: int
     end: int
+    why: str = ""
 
     @property
     def counts(self) -> bool:
@@ -52,15 +55,22 @@ class _Open:
 
 
 class Presence:
-    """Notes of each port's shoe, stored with `keep`. Thread-safe; only `store` waits for `keep`."""
+    """Notes of each port's shoe, stored with `keep`. Thread-safe; only `store` waits for `keep`.
+
+    That no shoe ever came is not noted of the units in `known`: their shoes may be in store.
+    """
 
     def __init__(
         self,
         ports: Sequence[str],
         keep: Callable[[Sequence[Span], Sequence[Flow]], None],
         now_unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        now_s: Callable[[], float] = time.monotonic,
+        known: Collection[str] = (),
     ) -> None:
         self._keep = keep
+        self._now_s, self._known = now_s, known
+        self._begun_s, self._begun_unix_ms = now_s(), now_unix_ms()
         self._now_unix_ms = now_unix_ms
         self._lock = threading.Lock()  # of what follows
         now = now_unix_ms()
@@ -97,11 +107,13 @@ class Presence:
             self._close(before)
             self._open[port] = _Open(unit, ATTACHED, now, now)
 
-    def lost(self, port: str) -> None:
-        """There is no session: the log waits for the shoe from now on, or still."""
+    def lost(self, port: str, why: str = "") -> None:
+        """There is no session: the log waits for the shoe from now on, or still. `why` is for
+        people."""
         with self._lock:
             now = self._extend(port)
             session = self._open[port]
+            session.why = why
             if session.state == ATTACHED:
                 self._close(session)
                 self._interrupted[port] = session
@@ -122,7 +134,10 @@ class Presence:
                 closed = list(self._closed)
                 self._closed.clear()
                 lasting = [span for each in self._open.values() if (span := _span(each))]
-                flows = {unit: watch.flow for unit, watch in self._watches.items()}
+                flows = {
+                    **{port: self._never_came(port) for port in self._awaited()},
+                    **{unit: watch.flow for unit, watch in self._watches.items()},
+                }
             changed = [flow for unit, flow in flows.items() if flow != self._kept.get(unit)]
             try:
                 if closed or lasting or changed:
@@ -131,6 +146,25 @@ class Presence:
             except SabotError:  # the threads of the shoes report it
                 with self._lock:
                     self._closed.extendleft(reversed(closed))
+
+    def _awaited(self) -> list[str]:
+        """The ports at which there was no shoe, and those of which that was noted."""
+        waiting = [port for port, each in self._open.items() if each.unit is None]
+        return [port for port in waiting if port not in self._known] + [
+            port for port, flow in self._kept.items() if flow.waited_s and port not in waiting
+        ]
+
+    def _never_came(self, port: str) -> Flow:
+        """What is noted of a port at which there was no shoe; nothing once there is one."""
+        lasting = self._open.get(port)
+        flow = Flow(unit=port, newest_on_shoe=0, newest_stored=0)
+        if lasting is None or lasting.unit is not None:
+            return flow
+        return replace(
+            flow, waited_s=int(self._now_s() - self._begun_s),
+            cause=shortened(lasting.why.removeprefix(f"{port}: "), _LONGEST_WHY),
+            held_since_unix_ms=self._begun_unix_ms, noted_unix_ms=self._now_unix_ms(),
+        )  # fmt: skip
 
     def _extend(self, port: str) -> int:
         """Let the span of a port last until now, unless nothing was noted for long, or the clock
@@ -141,7 +175,7 @@ class Presence:
         else:
             self._close(lasting)
             self._interrupted.pop(port, None)
-            self._open[port] = _Open(lasting.unit, lasting.state, now, now)
+            self._open[port] = _Open(lasting.unit, lasting.state, now, now, lasting.why)
         return now
 
     def _close(self, lasting: _Open) -> None:

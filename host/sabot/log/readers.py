@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 
+from sabot import faults
 from sabot.errors import CommandRefused, NoShoe, PortBusy, SabotError
 from sabot.link import log_socket, wire
 from sabot.link.client import Asking, Client
@@ -83,8 +84,14 @@ class _Shoe:
 class Readers:
     """The socket of a log of the shoes at `ports`. `start` raises OSError if there can be none."""
 
-    def __init__(self, ports: Sequence[str], now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        ports: Sequence[str],
+        now_s: Callable[[], float] = time.monotonic,
+        report: Callable[[str], object] = lambda text: None,
+    ) -> None:
         self._now_s = now_s
+        self._report = report
         self._name = log_socket.own_name()
         self._shoes = {
             port: _Shoe(LoggedShoe(self._name, port, "", None, "", "it attaches just now"))
@@ -192,19 +199,37 @@ class Readers:
                 for key, _ in selector.select(_TURN_S):
                     ready = key.fileobj
                     assert isinstance(ready, socket.socket)
-                    with suppress(OSError):
-                        if ready is sockets.woken:
-                            ready.recv(log_socket.MOST_BYTES)
-                        elif ready is sockets.listening:
-                            self._accept(selector, sockets.listening)
-                        else:
-                            self._read(selector, self._connections[ready])
+                    self._serve_ready(selector, ready, sockets)
                 while not self._answers.empty():
                     self._send(selector, *self._answers.get())
                 self._close_silent(selector)
                 time.sleep(_PAUSE_S)
             for connection in list(self._connections.values()):
                 self._close(selector, connection)
+
+    def _serve_ready(
+        self, selector: selectors.BaseSelector, ready: socket.socket, sockets: "_Sockets"
+    ) -> None:
+        connection = self._connections.get(ready)
+        try:
+            if connection is not None:
+                self._read(selector, connection)
+            elif ready is sockets.woken:
+                ready.recv(log_socket.MOST_BYTES)
+            else:
+                self._accept(selector, sockets.listening)
+        except OSError:
+            pass
+        except Exception as error:  # of what one program asked: the others go on
+            self._close_faulty(selector, ready, error)
+
+    def _close_faulty(
+        self, selector: selectors.BaseSelector, ready: socket.socket, error: Exception
+    ) -> None:
+        text = f"a program that reads through this log gets no answer: {faults.text_of(error)}"
+        self._report(text)
+        if (connection := self._connections.get(ready)) is not None:
+            self._close(selector, connection)
 
     def _accept(self, selector: selectors.BaseSelector, listening: socket.socket) -> None:
         accepted, _ = listening.accept()

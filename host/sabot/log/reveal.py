@@ -40,7 +40,7 @@ from sabot.link.events import (
     UnknownEvent,
     UnsealedEvent,
 )
-from sabot.link.seals import RoundSeal, is_sealing
+from sabot.link.seals import KINDS, RoundSeal, is_sealing
 from sabot.link.wire import WireError
 from sabot.log.found import LARGEST
 from sabot.log.store import Filter, Store
@@ -231,7 +231,7 @@ class SealedCards:
         """The card of a sealed card; None if it is not to be known, or not yet."""
         place = drawn.shoe, drawn.round
         if place != self._place:
-            seal, kinds = RoundSeal(), ("seal", "sealed_card", "unsealed")
+            seal, kinds = RoundSeal(), KINDS
             of_round = _readable(self._store, Filter(self._unit, *place, kinds))
             self._known = {card.number: card.card for each in of_round for card in seal.add(each)}
             self._place = place

@@ -21,8 +21,12 @@ from sabot.link.events import (
     RoundVoidEvent,
     RunTwiceEvent,
     SealedCardEvent,
+    SealEscrowEvent,
     SealEvent,
+    SeatSealEvent,
+    SeatUnsealedEvent,
     ShoeEndedEvent,
+    ShoeLoadedEvent,
     UnknownEvent,
     UnsealedEvent,
 )
@@ -34,7 +38,7 @@ from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand, hand_begun
 from sabot.text import utc_moment, utc_time
-from sabot_protocol import cards, enums
+from sabot_protocol import cards, enums, games
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,15 @@ Dealt = Round | Hand | BlackjackRound
 """A round of any family of games."""
 
 
+def without_cards(dealt: Dealt) -> Dealt:
+    """Return a round with its result and without any card, for those who may not see rounds."""
+    if isinstance(dealt, Hand):
+        return replace(dealt, drawn=())
+    if isinstance(dealt, BlackjackRound):
+        return replace(dealt, events=(), results=())
+    return replace(dealt, player=(), banker=(), by_hand=())
+
+
 def as_dealt(dealt: Round) -> list[str]:
     """Return the cards of a round of baccarat as they came out: to each hand in turn, the Player
     first."""
@@ -139,9 +152,10 @@ def not_understood_text(dealt: Dealt) -> str:
 
 
 class Rounds:
-    """Collects the events of one unit, in order, into rounds."""
+    """Collects the events of one unit, in order, into rounds. `game` is the name of the game in the
+    shoe before the first of them."""
 
-    def __init__(self, unit: str) -> None:
+    def __init__(self, unit: str, game: str = "") -> None:
         self.open: Dealt | None = None
         """The round that has begun and has neither a result nor been voided."""
         self.game: bytes | None = None
@@ -149,6 +163,7 @@ class Rounds:
         self._decided: Dealt | None = None  # the last round, while it may be called a misdeal
         self._ended: Dealt | None = None  # the last round, until the next one begins
         self._unit = unit
+        self._in_shoe = game
         self._seal = RoundSeal()
 
     def add(self, event: Event) -> Dealt | None:
@@ -165,6 +180,8 @@ class Rounds:
     def _take(self, event: Event) -> Dealt | None:
         open_round = self.open
         opened = self._seal.add(event)
+        if isinstance(event, ShoeLoadedEvent):
+            self._in_shoe = event.game
         if isinstance(event, BettingOpenEvent):
             self._decided = self._ended = None
             self.open = Round(self._unit, event.shoe, event.round, event.number, event.unix_ms)
@@ -177,9 +194,9 @@ class Rounds:
         ):
             self.open = None  # events in between were lost: two rounds must not be mixed
         elif isinstance(event, RoundVoidEvent):
-            return self._close(replace(open_round, void=event.reason), event)
+            return self._close(replace(self._without_card(open_round), void=event.reason), event)
         elif isinstance(event, ShoeEndedEvent):  # as firmware before 0.2 did after a restart
-            return self._close(replace(open_round, void="restart"), event)
+            return self._close(replace(self._without_card(open_round), void="restart"), event)
         else:
             before = self._in_family(open_round, event)
             taken = _TAKEN[type(before)]
@@ -198,6 +215,20 @@ class Rounds:
             return hand_begun(self._unit, first, started, event)
         if isinstance(open_round, Round) and _is_of_a_box(event):
             return _of_blackjack(open_round)
+        return open_round
+
+    def _without_card(self, open_round: Dealt) -> Dealt:
+        """Return the round, which is voided, as one of the family of the game in the shoe, if none
+        of its events is of a family: no card has come."""
+        if not isinstance(open_round, Round) or open_round.player or open_round.sealed:
+            return open_round
+        if self._in_shoe == games.BLACKJACK:
+            return replace(_of_blackjack(open_round), not_understood=open_round.not_understood)
+        if self._in_shoe == games.HOLDEM:
+            return Hand(
+                self._unit, open_round.shoe, open_round.round, open_round.first_event,
+                open_round.started_unix_ms, 0, not_understood=open_round.not_understood,
+            )  # fmt: skip
         return open_round
 
     def _misdeal(self, event: RoundVoidEvent) -> Dealt | None:
@@ -234,10 +265,10 @@ def rounds_of(unit: str, events: Iterable[Event | None]) -> Iterator[Round]:
     return (ended for ended in dealt_of(unit, events) if isinstance(ended, Round))
 
 
-def dealt_of(unit: str, events: Iterable[Event | None]) -> Iterator[Dealt]:
+def dealt_of(unit: str, events: Iterable[Event | None], game: str = "") -> Iterator[Dealt]:
     """Yield the rounds of all families that ended in `events` of one unit. None is an event that
-    cannot be read: a round that it may be part of is left out."""
-    rounds = Rounds(unit)
+    cannot be read: a round that it may be part of is left out. `game` as for `Rounds`."""
+    rounds = Rounds(unit, game)
     last: Dealt | None = None  # may still be called a misdeal
     for event in events:
         if event is None:
@@ -292,7 +323,8 @@ def _with_card(open_round: Round, event: CardEvent) -> Round:
 
 
 _OF_A_ROUND = (
-    GhostHandEvent, CardEvent, SealEvent, SealedCardEvent, UnsealedEvent, ResultEvent,
+    GhostHandEvent, CardEvent, SealEvent, SeatSealEvent, SealEscrowEvent, SealedCardEvent,
+    SeatUnsealedEvent, UnsealedEvent, ResultEvent,
     RoundVoidEvent, HandBegunEvent, RunTwiceEvent, HandEndedEvent, PlayEvent, LookedEvent,
     HandResultEvent, BlackjackResultEvent,
 )  # fmt: skip

@@ -234,11 +234,6 @@ class Store(ABC):
         none, or it is larger than one can be."""
 
     @abstractmethod
-    def must_have_games_after(self, unit: str) -> int | None:
-        """The number of the event of `unit` after which the log must have every game document; None
-        if it keeps none, as version 2 did."""
-
-    @abstractmethod
     def presence(self, unit: str) -> list[Span]:
         """When logs had sessions with `unit`, and waited for it; nothing of a log of version 2."""
 

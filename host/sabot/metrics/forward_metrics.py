@@ -1,7 +1,7 @@
 """What a forwarder has sent, what waits, and what is receipted; and what a notary has signed."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from prometheus_client import Histogram
@@ -43,6 +43,13 @@ class Receipts:
             if receipt is not None:
                 with self._lock:
                     self._newest[unit] = receipt.number, receipt.unix_ms
+
+    def awaited(self, units: Iterable[str], now_unix_ms: int) -> None:
+        """The centre has events of these units. One that never had a receipt has had none since
+        now: without a figure no rule could say that it lacks one."""
+        with self._lock:
+            for unit in units:
+                self._newest.setdefault(unit, (0, now_unix_ms))
 
     def receipt(self, unit: str, number: int, unix_ms: int) -> None:
         """A receipt up to event `number` of `unit` has come, or was signed, at this time."""

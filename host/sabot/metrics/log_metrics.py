@@ -79,7 +79,8 @@ class LogMetrics:
             numbers.add_metric([unit], newest)
             if unit in self._received_s:
                 times.add_metric([unit], self._received_s[unit])
-        ends = {unit: end / 1000 for unit, (end, _) in noted.items() if unit in self._newest}
+        shown = self._newest.keys() | flows.keys()
+        ends = {unit: end / 1000 for unit, (end, _) in noted.items() if unit in shown}
         for unit, end_s in ends.items():
             attached.add_metric([unit], end_s)
         yield GaugeMetricFamily("sabot_units", "Units in the log.", len(self._newest))
@@ -91,7 +92,16 @@ class LogMetrics:
             "sabot_shoes_attached", "Shoes that a log has now, and whose events come.", count
         )
         yield from (numbers, times, attached)
-        yield from _of_flows(flows.values())
+        yield from _of_flows([each for each in flows.values() if each.noted_unix_ms is None])
+        never = GaugeMetricFamily(
+            "sabot_shoe_never_came_seconds",
+            "For how long a log has waited for a shoe that was never there.",
+            labels=["port"],
+        )
+        for flow in flows.values():
+            if flow.never_came(int(now_s * 1000)):
+                never.add_metric([flow.unit], flow.waited_s)
+        yield never
 
     def _of_server(self) -> Iterator[Metric]:
         """Of the server of a log in PostgreSQL."""

@@ -14,11 +14,10 @@ from sabot.desk.alerts import Alert, AlertLog
 from sabot.desk.desk import Desk
 from sabot.desk.notes import SERVER, Note, NoteUnusable
 from sabot.log.follow import Follower
-from sabot.log.found import numbers_by_unit
+from sabot.log.found import ALERTS_UP_TO, numbers_by_unit
 from sabot.log.store import Store
 
-WATERMARK = "alerts_up_to"
-"""The log's fact: by unit the number of the last event up to which alerts were raised, as JSON."""
+WATERMARK = ALERTS_UP_TO
 
 _RAISE_S = 0.05  # for so long alerts are raised, before anything else is looked at again
 _KEEP_EVERY_S = 10.0

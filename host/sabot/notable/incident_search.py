@@ -20,7 +20,7 @@ from sabot.audit.checks.findings import Finding, FoundInUnit, Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.play_checks import PlayChecks
 from sabot.link.events import Event, SealedCardEvent
-from sabot.link.seals import RoundSeal
+from sabot.link.seals import KINDS, RoundSeal
 from sabot.log.reveal import Reveal, ShownGames, without_secret_card
 from sabot.notable.incident import Incident, Limits
 from sabot.notable.incident_finder import IncidentFinder
@@ -55,7 +55,7 @@ looked through in parts."""
     )
 )
 _CARDS = (_CARD, _SEALED_CARD)
-_OF_SEALS = (_SEAL, _SEALED_CARD, events.UNSEALED.number)
+_OF_SEALS = [shape.number for shape in events.KINDS if shape.name in KINDS]
 _REVEAL = enums.BUTTONS.index("reveal")
 _NOT_DUE = enums.POSITIONS.index("not_due")
 _NUMBER, _T_MS, _UNIX_MS, _SHOE, _OWN = 1, 3, 4, 5, 7

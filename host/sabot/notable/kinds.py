@@ -258,6 +258,13 @@ HELD = _kind(
     page="device-servers.md#how-it-shows",
     maker=Maker.FLOOR,
 )
+NEVER = _kind(
+    "never",
+    "a log waits for a shoe that was never there",
+    do="have the technician look whether it is plugged in, and whether its name is right",
+    page="surveillance.md#alerts",
+    maker=Maker.FLOOR,
+)
 SLOW = _kind(
     "slow",
     "fewer rounds an hour than the lower bound",

@@ -25,6 +25,12 @@ def held_now(unit: str, shoe: int, round_: int, since_unix_ms: int, text: str) -
     return alert_of(kinds.HELD, unit, None, shoe, round_, since_unix_ms, text)
 
 
+def never_came(port: str, since_unix_ms: int, text: str) -> Alert:
+    """Return the alert for a shoe that a log waits for, and that was never there, which `text`
+    says."""
+    return alert_of(kinds.NEVER, port, None, 0, 0, since_unix_ms, text)
+
+
 def silent_before(
     store: Store, follower: Follower, unit: str, from_unix_ms: int, least_ms: int
 ) -> Iterator[Alert]:

@@ -14,7 +14,7 @@ from sabot.receipts.receipt import Receipt, ReceiptUnusable
 
 _FORWARDED_TO = "forwarded_to"
 """The fact that a log was ever forwarded: to which centre, the last time."""
-_SET_BACK = "set_back"
+SET_BACK = "set_back"
 """The fact, as JSON, by unit: the number up to which a centre that was set back has it again."""
 
 
@@ -56,7 +56,7 @@ def last_receipt(store: Store, unit: str) -> Receipt | None:
 def set_back(store: Store) -> dict[str, int]:
     """The units of which the centre has lost what it had signed for, and has not signed for all of
     it again: the number up to which it has."""
-    return numbers_by_unit(store.fact(_SET_BACK))
+    return numbers_by_unit(store.fact(SET_BACK))
 
 
 def note_set_back(store: Store, unit: str, number: int) -> None:
@@ -66,7 +66,7 @@ def note_set_back(store: Store, unit: str, number: int) -> None:
         known = numbers_by_unit(before)
         return json.dumps(known | {unit: min(number, known.get(unit, number))})
 
-    store.change_fact(_SET_BACK, change)
+    store.change_fact(SET_BACK, change)
 
 
 def keep(store: Store, unit: str, receipts: Sequence[tuple[int, bytes]]) -> None:
@@ -83,4 +83,4 @@ def keep(store: Store, unit: str, receipts: Sequence[tuple[int, bytes]]) -> None
             del known[unit]
         return json.dumps(known)
 
-    store.change_fact(_SET_BACK, change)
+    store.change_fact(SET_BACK, change)

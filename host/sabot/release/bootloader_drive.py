@@ -42,7 +42,7 @@ def image_bytes(path: Path, oldest: str) -> bytes:
     Raises ImageUnusable.
     """
     how = f"get RPI_PICO v{oldest} (.uf2) from the MicroPython project"
-    image = uf2.read(path, how)
+    image, data = uf2.read_whole(path, how)
     try:
         old = numbers_of(image.version.partition("-")[0]) < numbers_of(oldest)
     except ReleaseError:
@@ -51,7 +51,7 @@ def image_bytes(path: Path, oldest: str) -> bytes:
         raise ImageUnusable(
             f"{path}: MicroPython {image.version}, the release needs {oldest}; {how}"
         )
-    return path.read_bytes()
+    return data
 
 
 def find_bootloader(mounts: Path = MOUNTS, disks: Path = DISKS) -> Path:

@@ -1,4 +1,5 @@
-"""A release: the firmware of a board as bytecode, with a manifest and a signature.
+"""A release: the firmware of a board as bytecode, with a manifest and a signature, and beside them
+what it consists of and from what it was built (origin.py).
 
 The same sources and the same key always give the same bytes, on any machine.
 """
@@ -6,7 +7,7 @@ The same sources and the same key always give the same bytes, on any machine.
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,7 +17,8 @@ import sabot_firmware
 import sabot_protocol
 from sabot.errors import ReleaseUnusable, did_you_mean
 from sabot.keys import signing
-from sabot.release.modules import ARCHITECTURES, modules_of
+from sabot.release import origin
+from sabot.release.modules import ARCHITECTURES, modules_of, sources_of
 from sabot_firmware.journal import ring
 from sabot_protocol import release
 
@@ -30,6 +32,8 @@ class Release:
     manifest: bytes
     signature: bytes
     files: Mapping[str, bytes]
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+    """The files of `origin.NAMES` that it has, by name."""
 
 
 def build(board: str, private: signing.PrivateKey, *, may_go_back: bool = False) -> Release:
@@ -56,13 +60,15 @@ def build(board: str, private: signing.PrivateKey, *, may_go_back: bool = False)
     }
     manifest = cbor2.dumps(fields, canonical=True)
     release.Manifest(manifest)  # checks it as a shoe does
-    return Release(manifest, signing.sign(private, release.signed(manifest)), files)
+    signature = signing.sign(private, release.signed(manifest))
+    return Release(manifest, signature, files, origin.made(manifest, sources_of(board), private))
 
 
 def load(folder: Path) -> Release:
     """Read the release in `folder` and check it against its manifest. Raises ReleaseUnusable.
 
-    The signature is not checked here: the shoe does that.
+    The signature is not checked here: the shoe does that. Nor is what is beside it: `origin.faults`
+    does that.
     """
     manifest = _read(folder / release.MANIFEST, release.MAX_MANIFEST)
     signature = _read(folder / release.SIGNATURE, signing.SIGNATURE_SIZE)
@@ -77,7 +83,12 @@ def load(folder: Path) -> Release:
         files[path] = _read(folder / path, size)
         if sha256(files[path]).digest() != digest:
             raise ReleaseUnusable(f"{folder}: {path} is damaged; build it again")
-    return Release(manifest, signature, files)
+    beside = {
+        name: _read(folder / name, origin.MOST_BYTES)
+        for name in origin.NAMES
+        if (folder / name).exists()
+    }
+    return Release(manifest, signature, files, beside)
 
 
 def _read(file: Path, size: int) -> bytes:
@@ -108,6 +119,7 @@ def save(built: Release, folder: Path) -> None:
         release.MANIFEST: built.manifest,
         release.SIGNATURE: built.signature,
         **built.files,
+        **built.beside,
     }
     check_free(folder)
     try:

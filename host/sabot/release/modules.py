@@ -43,12 +43,17 @@ _COMPILE_TIMEOUT_S = 60.0
 
 def modules_of(board: str) -> dict[str, bytes]:
     """Return all modules of a shoe on `board` (one of ARCHITECTURES), by their paths on it."""
-    return bytecode(_sources_for(_SHOE, {board}), ARCHITECTURES[board])
+    return bytecode(sources_of(board), ARCHITECTURES[board])
+
+
+def sources_of(board: str) -> dict[str, bytes]:
+    """Return the sources of a shoe on `board`, by path."""
+    return _sources_for(_SHOE, {board})
 
 
 def before_short_names(board: str) -> dict[str, bytes]:
     """Return the sources of a shoe on `board`, by path, as they are before names are shortened."""
-    return _prepared(_sources_for(_SHOE, {board}))
+    return _prepared(sources_of(board))
 
 
 def bench_modules() -> dict[str, bytes]:

@@ -44,6 +44,8 @@ class UnitSettings:
     when_full: str
     game: bytes
     release_key: bytes
+    escrow: bytes = b""
+    """Both public halves of an escrow; empty: the unit keeps those that it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ def provisioning_document(
         "game": settings.game,
         "release_key": settings.release_key,
     }
+    if settings.escrow:
+        fields["escrow"] = settings.escrow
     if first_key is not None:
         fields["first_key"] = first_key
     if random is not None:

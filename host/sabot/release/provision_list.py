@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sabot.errors import ListUnusable, SabotError, did_you_mean
+from sabot.files import TooLarge, read_bounded
+from sabot.numbers import whole
 from sabot.release.provision import UnitSettings, provisioning_document
-from sabot.text import counted, printable
+from sabot.text import counted, printable, shortened
 from sabot_protocol import provisioning
 
 NEEDED = ("board", "unit", "table")
@@ -38,6 +40,7 @@ class Defaults:
     when_full: str
     release_key: bytes
     document_of: Callable[[str, list[str]], bytes]
+    escrow: bytes = b""
 
 
 def read(path: Path, defaults: Defaults) -> tuple[list[Row], list[str]]:
@@ -78,6 +81,9 @@ def read(path: Path, defaults: Defaults) -> tuple[list[Row], list[str]]:
     return rows, bad
 
 
+_MOST_SHOWN = 40  # characters of a cell
+
+
 class _Bad(Exception):
     """A row cannot be used; the message says why."""
 
@@ -86,16 +92,19 @@ def _row(line: int, row: Mapping[str, str], defaults: Defaults) -> Row:
     for name in NEEDED:
         if not row[name]:
             raise _Bad(f"the {name} is missing")
-    card_set = row.get("set") or str(defaults.card_set)
-    if not (card_set.isascii() and card_set.isdecimal()) or int(card_set) > provisioning.MAX_SET:
-        raise _Bad(f"set {card_set!r} is not a number from 0 to {provisioning.MAX_SET}")
+    given = row.get("set") or str(defaults.card_set)
+    card_set = whole(given, provisioning.MAX_SET)
+    if card_set is None:
+        shown = shortened(given, _MOST_SHOWN)
+        raise _Bad(f"set {shown!r} is not a number from 0 to {provisioning.MAX_SET}")
     settings = UnitSettings(
         row["unit"],
         row["table"],
-        int(card_set),
+        card_set,
         row.get("when_full") or defaults.when_full,
         defaults.document_of(row.get("game", ""), row.get("choose", "").split()),
         defaults.release_key,
+        defaults.escrow,
     )
     try:
         provisioning_document(settings, settings.unit)
@@ -107,15 +116,16 @@ def _row(line: int, row: Mapping[str, str], defaults: Defaults) -> Row:
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
     """The lines that are not empty, with their numbers, and at least one."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE + 1)
+        data = read_bounded(path, MAX_FILE)
         text = data.decode("utf-8-sig")
+    except TooLarge:
+        raise ListUnusable(
+            f"{path}: over {MAX_FILE:,} bytes; a list of units needs far less"
+        ) from None
     except OSError as error:
         raise ListUnusable(f"{path}: cannot be read ({error.strerror}); check the name") from None
     except UnicodeDecodeError:
         raise ListUnusable(f"{path}: not UTF-8 text; save it as CSV in UTF-8") from None
-    if len(data) > MAX_FILE:
-        raise ListUnusable(f"{path}: over {MAX_FILE:,} bytes; a list of units needs far less")
     first = text.partition("\n")[0]
     reader = csv.reader(  # a spreadsheet of another language writes semicolons
         io.StringIO(text), delimiter=";" if ";" in first else ",", strict=True

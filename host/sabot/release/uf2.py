@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sabot.errors import ImageUnusable
+from sabot.files import read_bounded
 
 FLASH_BYTES = 2 << 20
 """The flash of a Pico."""
@@ -25,6 +26,7 @@ _NOT_FOR_FLASH = 0x00000001
 _FAMILY_GIVEN = 0x00002000
 _RP2040 = 0xE48BFF56
 _MOST_BYTES = 476
+_MOST_FILE_BYTES = 16 << 20  # an image that fills the flash of a Pico has 4 MB
 _BOOT_BYTES = 252
 """Size of the part that the chip loads first; its CRC-32 follows."""
 
@@ -51,12 +53,17 @@ def read(path: Path, how_to_get_it: str) -> Image:
 
     Raises ImageUnusable, which says what is wrong and ends with `how_to_get_it`.
     """
+    return read_whole(path, how_to_get_it)[0]
+
+
+def read_whole(path: Path, how_to_get_it: str) -> tuple[Image, bytes]:
+    """As `read`, with the content of the file that was looked at."""
     try:
-        data = path.read_bytes()
+        data = read_bounded(path, _MOST_FILE_BYTES)
     except OSError as error:
         raise ImageUnusable(f"{path}: cannot be read ({error.strerror}); {how_to_get_it}") from None
     try:
-        return parse(data)
+        return parse(data), data
     except ImageUnusable as error:
         raise ImageUnusable(f"{path}: {error}; {how_to_get_it}") from None
 

@@ -183,7 +183,7 @@ def _resolved(it: Fields) -> str:
 def _composition(it: Fields) -> str:
     counts = bytes.fromhex(it["counts"])
     came = f"{counted(sum(counts), 'card')} read"
-    text = f"of {counted(it['expected'], 'card')}, {came}, {it['unread']} not read"
+    text = f"of {counted(it['expected'], 'card')}, {came}, {it['unread']} not known"
     if len(counts) != len(_NAMES):
         return f"{text}; counts {it['counts']}"
     usual = Counter(counts).most_common(1)[0][0]
@@ -254,7 +254,30 @@ def _sealed_card(it: Fields) -> str:
 
 
 def _unsealed(it: Fields) -> str:
-    return f"by key {_short(it['seal_key'])}" if it["seal_key"] else "never: the cards stay unknown"
+    if it["seal_key"]:
+        return f"by key {_short(it['seal_key'])}"
+    return "never: the cards that no key has opened stay unknown"
+
+
+def _seat_seal(it: Fields) -> str:
+    if not it["seat"]:
+        return f"the burned cards have a key of their own; commitment {_short(it['commitment'])}"
+    return f"seat {it['seat']} has a key of its own; commitment {_short(it['commitment'])}"
+
+
+def _seat_unsealed(it: Fields) -> str:
+    return f"{_seat_name(it)}, which showed: by key {_short(it['seat_key'])}"
+
+
+def _seal_escrow(it: Fields) -> str:
+    return (
+        f"the key of this round for both halves of the escrow: {_short(it['sealed_key'])}, "
+        f"with {_short(it['public'])}"
+    )
+
+
+def _seat_name(it: Fields) -> str:
+    return f"seat {it['seat']}" if it["seat"] else "the burned cards"
 
 
 def _hand_of(it: Fields) -> str:
@@ -357,6 +380,9 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "seal": _seal,
     "sealed_card": _sealed_card,
     "unsealed": _unsealed,
+    "seat_seal": _seat_seal,
+    "seat_unsealed": _seat_unsealed,
+    "seal_escrow": _seal_escrow,
     "play": _play,
     "looked": _looked,
     "hand_result": _hand_result,

@@ -12,7 +12,13 @@ from pathlib import Path
 from sabot.audit.checks.findings import Finding
 from sabot.games import families
 from sabot.html import as_text, page, verdict
-from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeEndedEvent
+from sabot.link.events import (
+    CardEvent,
+    Event,
+    SealedCardEvent,
+    ShoeEndedEvent,
+    ShoeLoadedEvent,
+)
 from sabot.link.seals import opened
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
@@ -70,6 +76,8 @@ def _title(unit: str, shoe: int) -> str:
 
 def render(report: ReportInput) -> str:
     """The whole HTML file, without cards that must not be shown yet (sabot/log/reveal.py)."""
+    events, final = _of_shoe(report)
+    report = replace(report, events=events)
     hidden = hidden_after(report.events, report.games)
     each_event = opened(without_secret_card(event, hidden) for event in report.events)
     report = replace(report, events=opened(all_shown(report.events, report.games)))
@@ -86,7 +94,7 @@ def render(report: ReportInput) -> str:
     title = _title(report.unit, report.shoe)
     body = (
         f"<h1>{as_text(title)}</h1>",
-        _verdict(report),
+        _verdict(report, final=final),
         _facts(report, _counted(rounds) if of_baccarat else _counted_of(hands, boxes)),
         _hands_dealt(report, hands) if hands else "",
         _boxes_dealt(report, boxes) if boxes else "",
@@ -179,7 +187,31 @@ def _roads(outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def _verdict(report: ReportInput) -> str:
+def _of_shoe(report: ReportInput) -> tuple[Sequence[Event], bool]:
+    """The events before the next shoe of cards begins, and whether it begins among them: until then
+    a misdeal can void the last round."""
+    for at, event in enumerate(report.events):
+        if isinstance(event, ShoeLoadedEvent) and event.shoe > report.shoe:
+            return report.events[:at], True
+    return report.events, False
+
+
+def _speaks_up_to(report: ReportInput, *, final: bool) -> str:
+    """Up to where the page speaks, for people."""
+    last = report.events[-1]
+    if final:
+        return f"Event {last.number:,} is the last before the next shoe of cards."
+    if last.unix_ms is None:
+        when = ""
+    else:
+        when = f" of {text_of(last.unix_ms, report.zone)}"
+    return (
+        f"This page speaks up to event {last.number:,}{when}. The next shoe of cards had not begun "
+        "then: what came later is not on it, and a misdeal may have voided the last round."
+    )
+
+
+def _verdict(report: ReportInput, *, final: bool) -> str:
     wrong = [each for each in report.findings if each.kind != _NOT_CHECKED]
     checked = report.chain_checked and len(wrong) == len(report.findings)
     chain = (
@@ -198,6 +230,8 @@ def _verdict(report: ReportInput) -> str:
         good, chain = False, f"{chain} Unknown to this version: {as_text(', '.join(later))}."
     else:
         good, headline = True, "&#x2713; Nothing to find fault with"
+    if report.events:
+        chain = f"{chain} {as_text(_speaks_up_to(report, final=final))}"
     return verdict(good, headline, chain)
 
 

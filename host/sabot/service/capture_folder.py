@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sabot.errors import BadRecording
-from sabot.files import replace_whole
+from sabot.files import read_bounded, replace_whole
 from sabot.service import picture
 from sabot.service.capture import SavedPass
 from sabot.sim import waveform
@@ -16,6 +16,7 @@ from sabot.sim.waveform import Levels
 
 INDEX = "captures.json"
 PAGE = "captures.html"
+_MOST_BYTES = 16 << 20  # of an index, or of the recording of a pass: far more than any has
 _MODE = 0o666  # without what the umask withholds
 
 Entry = dict[str, Any]
@@ -34,7 +35,7 @@ def entries(folder: Path) -> list[Entry]:
     """The passes in the folder, as in the index. Raises BadRecording."""
     path = folder / INDEX
     try:
-        index = json.loads(path.read_bytes())
+        index = json.loads(read_bounded(path, _MOST_BYTES))
         if all(isinstance(each["recording"], str) for each in index):
             return list(index)
     except FileNotFoundError:
@@ -78,7 +79,7 @@ def draw(folder: Path, kept: SavedPass) -> Entry:
     """Draw the picture of a pass whose recording is there. Raises BadRecording."""
     recording = folder / kept.recording
     try:
-        samples = recording.read_bytes()
+        samples = read_bounded(recording, _MOST_BYTES)
     except OSError as error:
         problem = f"{recording}: cannot be read ({error.strerror}); capture again"
         raise BadRecording(problem) from None

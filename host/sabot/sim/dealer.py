@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sabot.errors import SabotError, SimulatorFailed
+from sabot.faults import internal_error
 from sabot.games.family import Players
 from sabot.sim.channel import Outputs, SimHands
 from sabot.sim.disturbed import NOISE, noisy_pass
@@ -95,6 +96,8 @@ class Dealer:
             self.deal()
         except SabotError as error:
             self.failure = error
+        except Exception as error:
+            self.failure = internal_error("the dealer has stopped", error)
 
     def deal(self) -> None:
         """Load the cards and deal until the last shoe of cards has ended or `stop` is called."""

@@ -37,6 +37,10 @@ a Raspberry Pi Pico; firmware/README.md derives the figure."""
 STARTER_BYTES = 28_000
 """Heap that sabot_firmware/boards/sim/start.py uses, in addition: on a Pico it is not needed."""
 
+SOURCE_BYTES = 8_000
+"""Heap to compile the source of a module that a shoe loads later, in addition: a Pico has its
+bytecode."""
+
 FIRMWARE = Path(sabot_firmware.__file__).resolve().parent.parent
 """The folder with the package `sabot_firmware`. MicroPython runs in it and imports from it."""
 
@@ -178,7 +182,12 @@ class SimulatedShoe:
         if self._trace is not None:
             arguments.append(f"{root}{self._trace.resolve()}")
         self._process = subprocess.Popen(
-            [*interpreter(HEAP_BYTES + STARTER_BYTES * slots), "-m", *program, *arguments],
+            [
+                *interpreter(HEAP_BYTES + SOURCE_BYTES + STARTER_BYTES * slots),
+                "-m",
+                *program,
+                *arguments,
+            ],
             cwd=FIRMWARE,
             env=environment(),
             stdin=self._link,

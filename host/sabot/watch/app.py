@@ -204,6 +204,7 @@ class WallScreen(_Live):
         parts += [f"loading {done:,} of {total:,}"] * (done < total)
         parts += [f"searched: {self._wanted}"] * bool(self._wanted)
         parts += [floor.problem] * bool(floor.problem)
+        parts += floor.never_came
         self.query_one("#status", Static).update(Text(printable("   ".join(parts))))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 
+from sabot import faults
 from sabot.errors import CannotServe, KeysUnusable
+from sabot.faults import internal_error
 from sabot.listening import Address
 from sabot.web.connection import Connection
 from sabot.web.feed import Feeds
@@ -78,6 +80,7 @@ class Server:
         )
         self._server = _Uvicorn(config)
         self._log = _Log(report)
+        self._report = report
         self._app = app
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
         self.failure: BaseException | None = None
@@ -109,8 +112,12 @@ class Server:
     def _run(self) -> None:
         try:
             asyncio.run(self._server.serve([self._socket]))
-        except BaseException as error:
+        except Exception as error:
+            self.failure = internal_error(f"{self.url}: no longer served", error)
+        except BaseException as error:  # asyncio ends a thread with these too
             self.failure = error
+        if not self._server.should_exit and self.failure is not None:
+            self._report(str(self.failure))
 
 
 class _Uvicorn(uvicorn.Server):
@@ -134,8 +141,8 @@ def _most_connections() -> int:
 
 
 class _Log(logging.Handler):
-    """Reports the errors that uvicorn logs, tracebacks of faults among them. Its warnings are of
-    requests that make no sense: anyone can send as many as they like."""
+    """Reports the errors that uvicorn logs; of a fault a line that says where the details are. Its
+    warnings are of requests that make no sense: anyone can send as many as they like."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         super().__init__(logging.ERROR)
@@ -150,6 +157,10 @@ class _Log(logging.Handler):
         self._logger.removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            self._report(f"a page could not be answered: {faults.text_of(error)}")
+            return
         for line in self.format(record).splitlines():
             self._report(line)
 

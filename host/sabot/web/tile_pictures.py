@@ -14,16 +14,17 @@ class TilePictures:
     """Thread-safe: two threads may make the same tile, which does no harm."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, bool], tuple[_Look, Markup]] = {}
+        self._made: dict[tuple[str, bool, bool], tuple[_Look, Markup]] = {}
 
-    def of(self, tile: Tile, now_unix_ms: int, *, linked: bool) -> Markup:
-        """A tile at this time; `linked` to the table's page for those who may open it."""
+    def of(self, tile: Tile, now_unix_ms: int, *, linked: bool, cards: bool) -> Markup:
+        """A tile at this time; `linked` to the table's page for those who may open it, with `cards`
+        for those who may see rounds."""
         table = tile.table
-        key = table.unit, linked
+        key = table.unit, linked, cards
         look = (tile.version, tile.need(now_unix_ms), table.rounds_an_hour(now_unix_ms))
         made = self._made.get(key)
         if made is None or made[0] != look:
-            view = view_of(tile, now_unix_ms)
+            view = view_of(tile, now_unix_ms, cards=cards)
             html = Markup(html_of("tile.html", t=view, linked=linked, points=points))
             made = self._made[key] = look, html
         return made[1]

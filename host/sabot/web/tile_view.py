@@ -11,7 +11,7 @@ from sabot.games import families
 from sabot.games.blackjack.hands import total_of
 from sabot.log.boards import unit_of
 from sabot.log.families.boxes import BlackjackRound
-from sabot.log.rounds import Dealt, Round
+from sabot.log.rounds import Dealt, Round, without_cards
 from sabot.reports.roads import outcomes_of
 from sabot.text import spaced
 from sabot.web.pictures import small_plate
@@ -66,8 +66,8 @@ class TileView:
     alerts: int
 
 
-def view_of(tile: Tile, now_unix_ms: int) -> TileView:
-    """What the tile of a table shows at a time."""
+def view_of(tile: Tile, now_unix_ms: int, *, cards: bool) -> TileView:
+    """What the tile of a table shows at a time; `cards`: with those of its round."""
     table = tile.table
     need = tile.need(now_unix_ms)
     dealt = table.open_round
@@ -77,6 +77,8 @@ def view_of(tile: Tile, now_unix_ms: int) -> TileView:
     if table.family and dealt is not None and not _begun(dealt):
         shows = shows if shows == table.family else ""  # each round begins as one of baccarat
     rounds = [each for each in table.rounds if isinstance(each, Round)]
+    if dealt is not None and not cards:
+        dealt = without_cards(dealt)
     return TileView(
         unit=unit_of(table.unit),
         name=table.name or unit_of(table.unit),

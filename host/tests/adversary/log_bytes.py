@@ -6,6 +6,23 @@ from pathlib import Path
 
 from host.tests.adversary.log_file import TABLES, a_row, opened
 
+_OF_THE_PROCESS = {
+    "data_store_directory", "hard_heap_limit", "soft_heap_limit", "temp_store_directory"
+}  # fmt: skip
+"""What would change SQLite for all tests after this one."""
+_VALUES = ("0", "1", "2", "7", "4096", "-1", "ON", "OFF", "FULL", "DELETE", "EXCLUSIVE", "'x'")
+
+
+def any_pragma(path: Path, rng: random.Random) -> None:
+    """Any of the settings that SQLite knows, with any value."""
+    with opened(path) as connection:
+        names = {name for (name,) in connection.execute("PRAGMA pragma_list")} - _OF_THE_PROCESS
+        for _ in range(rng.choice((1, 1, 3))):
+            name = rng.choice(sorted(names))
+            connection.execute(f"PRAGMA {name}={rng.choice(_VALUES)}").fetchall()
+        if rng.random() < 0.5:
+            connection.execute("VACUUM")
+
 
 def pragma(path: Path, rng: random.Random) -> None:
     """The file's own settings."""
@@ -80,6 +97,43 @@ def changed_bytes(path: Path, rng: random.Random) -> None:
         page = 1024 * rng.randrange(len(data) // 1024)
         at = rng.choice((rng.randrange(100), page + rng.randrange(12), rng.randrange(len(data))))
         data[at] = rng.randrange(256)
+    path.write_bytes(data)
+
+
+_LEAVES, _INTERIOR = (0x0A, 0x0D), (0x02, 0x05)
+"""The first byte of the b-tree pages of SQLite's file format that have cells."""
+
+
+def btree_cell(path: Path, rng: random.Random) -> None:
+    """A cell of a b-tree page: its place, its bytes, how many there are; or a page in place of
+    another one."""
+    data = bytearray(path.read_bytes())
+    size = int.from_bytes(data[16:18], "big") or 1
+    size = 65536 if size == 1 else size
+    pages = [at for at in range(size, len(data), size) if data[at] in _LEAVES + _INTERIOR]
+    page = rng.choice(pages)
+    header = 8 if data[page] in _LEAVES else 12
+    count = int.from_bytes(data[page + 3 : page + 5], "big")
+    pointers = [page + header + 2 * n for n in range(count)]
+    how = rng.choice(("swap", "double", "fewer", "more", "bytes", "page", "free"))
+    if how == "swap":
+        one, other = rng.sample(pointers, 2)
+        data[one : one + 2], data[other : other + 2] = data[other : other + 2], data[one : one + 2]
+    elif how == "double":
+        one, other = rng.sample(pointers, 2)
+        data[one : one + 2] = data[other : other + 2]
+    elif how in ("fewer", "more"):
+        changed = max(0, count + (1 if how == "more" else -1))
+        data[page + 3 : page + 5] = changed.to_bytes(2, "big")
+    elif how == "bytes":
+        pointer = rng.choice(pointers)
+        cell = page + int.from_bytes(data[pointer : pointer + 2], "big")
+        data[cell + rng.randrange(8)] ^= 1 << rng.randrange(8)
+    elif how == "page":
+        other = rng.choice(pages)
+        data[page : page + size] = data[other : other + size]
+    else:
+        data[page + 1 : page + 3] = rng.randrange(size).to_bytes(2, "big")
     path.write_bytes(data)
 
 

@@ -19,7 +19,10 @@ TABLES = {
     "desk_key": ("number", "secret"),
     "users": ("name", "role", "hash", "closed", "made_unix_ms"),
     "sessions": ("sha256", "name", "begun_unix_ms", "used_unix_ms"),
+    "receipts": ("unit", "number", "receipt"),
+    "seams": ("unit", "last", "seam"),
 }
+"""Every table of a log with its columns; a test holds it to what a new log has."""
 INDEXES = ("events_by_round", "events_by_time", "sqlite_autoindex_units_1")
 SCHEMA = "type, name, tbl_name, rootpage, sql"
 

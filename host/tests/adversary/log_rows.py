@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from host.tests.adversary.log_file import SCHEMA, TABLES, a_row, opened, restore
 from sabot.audit import tombstone
 from sabot.audit.tombstone import RemovedShoe
+from sabot.receipts import receipt
 
 
 def any_value(rng: random.Random, own: Any) -> Any:
@@ -235,6 +236,57 @@ def forged_game(path: Path, rng: random.Random) -> None:
             connection.execute("DELETE FROM games WHERE document = ?", (document,))
 
 
+def forged_receipt(path: Path, rng: random.Random) -> None:
+    """A receipt of a key made on the spot, or a good one in another place."""
+    with opened(path) as connection:
+        unit, name = a_row(connection, "units", rng)
+        _, number, good = a_row(connection, "receipts", rng)
+        number = rng.choice((number, number + 1, 1, any_value(rng, number)))
+        mac = rng.choice((bytes(16), a_row(connection, "records", rng)[4]))
+        forged = receipt.make(
+            Ed25519PrivateKey.generate(), unit=name, number=5, mac=mac, records=5, unix_ms=5,
+            checked=receipt.CHAIN,
+        )  # fmt: skip
+        row = (unit, number, rng.choice((good, forged, any_value(rng, forged))))
+        connection.execute("INSERT OR REPLACE INTO receipts VALUES (?, ?, ?)", row)
+
+
+def everything_of_a_kind(path: Path, rng: random.Random) -> None:
+    """All of it, with what names it in the same place: a unit, the desk, the games, receipts,
+    seams, presence, what the log notes of itself."""
+    desk = ("desk", "desk_key", "users", "sessions")
+    with opened(path) as connection:
+        what = rng.choice(("unit", "desk", "games", "receipts", "seams", "presence", "about"))
+        if what == "unit":
+            unit, name = a_row(connection, "units", rng)
+            for table in ("records", "events", "tombstones", "receipts"):
+                connection.execute(f"DELETE FROM {table} WHERE unit = ?", (unit,))
+            connection.execute("DELETE FROM units WHERE id = ?", (unit,))
+            connection.execute("DELETE FROM presence WHERE unit = ?", (name,))
+            connection.execute("DELETE FROM about WHERE name = ?", (f"flow {name}",))
+        elif what == "about":
+            connection.execute("DELETE FROM about WHERE name NOT IN ('format', 'version')")
+        else:
+            for table in desk if what == "desk" else (what,):
+                connection.execute(f"DELETE FROM {table}")
+
+
+def lowered_version(path: Path, rng: random.Random) -> None:
+    """A log of an older version, without the tables that came later."""
+    version = rng.randrange(2, 6)
+    later = {
+        3: ("games", "presence"),
+        4: ("desk", "desk_key", "users", "sessions"),
+        5: ("receipts",),
+        6: ("seams",),
+    }
+    with opened(path) as connection:
+        for since, tables in later.items():
+            for table in tables if since > version else ():
+                connection.execute(f"DROP TABLE {table}")
+        connection.execute("UPDATE about SET value = ? WHERE name = 'version'", (str(version),))
+
+
 def forged_presence(path: Path, rng: random.Random) -> None:
     """Notes of sessions that there never were, also of units that the log does not name."""
     with opened(path) as connection:
@@ -263,12 +315,19 @@ def facts(path: Path, rng: random.Random) -> None:
             "Format",
             "version ",
             "before_games",
+            "alerts_up_to",
+            "forwarded_to",
+            "set_back",
+            "flow SHOE-1",
+            "flow SHOE-9",
         )
     )
     value = rng.choice(
         (
             "sabot-log", "2", "3", "1", "", "[]", "[" * 3000, "null", '[{"days": 1}]', "NaN",
             '[{"days": 30, "set_unix_ms": 5}]', '[{"days": -1, "set_unix_ms": 5}]', b"2", 2, 2.0,
+            '{"newest_stored": 5}', '{"newest_stored": 99999, "newest_on_shoe": 99999}',
+            '{"SHOE-9": 9}',
             '{"SHOE-1": 99}', '{"SHOE-1": -1}', '{"SHOE-1": "x"}', '{"SHOE-1": 1e999}', "9" * 5000,
             '[{"days": 1e400, "set_unix_ms": 0}]', f'[{{"days": {"9" * 400}, "set_unix_ms": 0}}]',
         )

@@ -27,6 +27,9 @@ WAYS: dict[Way, int] = {
     log_rows.forged_tombstone: 1,
     log_rows.forged_game: 1,
     log_rows.forged_presence: 1,
+    log_rows.forged_receipt: 1,
+    log_rows.everything_of_a_kind: 2,
+    log_rows.lowered_version: 1,
     log_rows.facts: 2,
     log_schema.altered_schema: 2,
     log_schema.view_in_place: 1,
@@ -35,10 +38,12 @@ WAYS: dict[Way, int] = {
     log_schema.schema_row: 2,
     log_schema.stale_index: 2,
     log_bytes.pragma: 1,
+    log_bytes.any_pragma: 1,
     log_bytes.other_encoding: 1,
     log_bytes.left_over_wal: 1,
     log_bytes.left_over_journal: 1,
     log_bytes.changed_bytes: 2,
+    log_bytes.btree_cell: 3,
     log_bytes.other_length: 1,
 }
 """Each way, and how often it is chosen."""

@@ -20,6 +20,7 @@ from host.tests.support.editable_log import (
     EVENT_KINDS,
     FILE_NUMBERS,
     GAP,
+    NOW_UNIX_MS,
     OPERATOR,
     REMOVED,
     EditableLog,
@@ -36,6 +37,7 @@ from host.tests.support.helpers import (
     parsed,
     shuffled_names,
 )
+from sabot.audit.absence.elsewhere import Elsewhere
 from sabot.audit.chain import RevealedKeys
 from sabot.audit.checkpoints import Checkpoint, checkpoints_of
 from sabot.audit.checks.findings import Summary
@@ -45,6 +47,7 @@ from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.rounds import rounds_of
 from sabot.log.store import open_store
+from sabot_protocol.chain import chain_id
 
 pytestmark = pytest.mark.slow
 
@@ -405,7 +408,11 @@ def test_records_moved_to_another_unit_are_changed_there_and_missing_here(
         found = [
             (each.unit, each.event, each.kind)
             for each in verify(
-                store, Summary(), VerifyOptions(keys=keys, operator=signing.public_of(OPERATOR))
+                store,
+                Summary(),
+                VerifyOptions(
+                    keys=keys, operator=signing.public_of(OPERATOR), now_unix_ms=NOW_UNIX_MS
+                ),
             )
             if each.kind not in EVENT_KINDS and each.kind != "gap"
         ]
@@ -443,7 +450,12 @@ def test_of_several_keys_of_a_unit_the_one_that_made_its_records_is_used(
         keys.put("U1", first)
         keys.put("U1", second)
         with open_store(log.store()) as store:
-            options = VerifyOptions(keys=keys, operator=signing.public_of(OPERATOR))
+            options = VerifyOptions(
+                keys=keys,
+                operator=signing.public_of(OPERATOR),
+                elsewhere=Elsewhere([chain_id(OTHER_KEY).hex()]),
+                now_unix_ms=NOW_UNIX_MS,
+            )
             found = list(verify(store, Summary(), options))
         assert [each.kind for each in found] == ["gap", "incomplete"]
 
@@ -575,3 +587,15 @@ def test_random_changes_are_always_found(log: EditableLog, rng: random.Random) -
                     forged.close_up(number, 1)
         if forged.rows != log.rows:
             assert forged.found(), "nothing was found"
+
+
+@pytest.mark.parametrize("by", [-1000, -(1 << 62), 1 << 40])
+def test_rows_with_numbers_that_no_shoe_writes_are_found_also_with_several_keys(
+    log: EditableLog, by: int
+) -> None:
+    log.rows = [(row + by, data, mac) for row, data, mac in log.rows[:80]]
+    keys = Keys()
+    for key in (TEST_KEY, OTHER_KEY):
+        keys.put("U1", key)
+    with open_store(log.store()) as store:
+        assert list(verify(store, Summary(), VerifyOptions(keys=keys, now_unix_ms=NOW_UNIX_MS)))

@@ -29,6 +29,7 @@ from host.tests.support.commands import SHORT_DECK
 from host.tests.support.helpers import new_log
 from sabot.audit import bundle as bundles
 from sabot.audit import bundle_file
+from sabot.audit.absence.elsewhere import Elsewhere
 from sabot.audit.bundle import BundleVerdict, verify_bundle
 from sabot.audit.bundle_file import Bundle
 from sabot.audit.checks.findings import Finding
@@ -40,7 +41,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import open_store
-from sabot_protocol import cards
+from sabot_protocol import cards, enums
 from sabot_protocol import events as shapes
 from sabot_protocol.games import document_of
 
@@ -114,8 +115,10 @@ def test_a_bundle_has_the_document_of_its_game_and_is_held_to_it(setup: BundleSe
     assert setup.found(bundle) == set()
     assert setup.found(replace(bundle, game_document=MINI[:-1])) == {"game"}
     without = setup.check(replace(bundle, game_document=b""))
-    assert without.findings == []
-    assert [note.kind for note in without.summary.notes] == ["game"]
+    assert [each.kind for each in without.findings] == ["game"]
+    known = verify_bundle(setup.bundle, setup.keys, setup.public, Elsewhere([GAME_SHA256.hex()]))
+    assert known.findings == []
+    assert [note.kind for note in known.summary.notes] == ["known_elsewhere"]
 
 
 def test_a_bundle_of_version_1_is_read(setup: BundleSetup) -> None:
@@ -124,7 +127,8 @@ def test_a_bundle_of_version_1_is_read(setup: BundleSetup) -> None:
     for name in ("game_document", "public_key"):
         del document[name]
     setup.bundle.write_bytes(signing.seal(_OPERATOR, document | {"version": 1}))
-    verdict = verify_bundle(setup.bundle, setup.keys, setup.public)
+    known = Elsewhere([GAME_SHA256.hex()[:8]])
+    verdict = verify_bundle(setup.bundle, setup.keys, setup.public, known)
     assert verdict.findings == [] and verdict.bundle.game_document == b""
 
 
@@ -163,9 +167,54 @@ def test_a_bundle_has_the_records_of_the_log_byte_for_byte(setup: BundleSetup) -
         assert taken == setup.collect(shoe)
         loaded = setup.log.number_of("shoe_loaded", shoe)
         assert max(1, loaded - LEAD) <= taken.first <= loaded
-        assert taken.last == setup.log.number_of("checkpoint", shoe)
+        following = len(setup.log.records) if shoe == 3 else loaded_at(setup, shoe + 1)
+        assert (taken.last, taken.final) == (following, shoe != 3)
         assert list(taken.records) == setup.log.records[taken.first - 1 : taken.last]
         assert shoe == 1 or taken.first > setup.log.number_of("checkpoint", shoe - 1)
+
+
+def loaded_at(setup: BundleSetup, shoe: int) -> int:
+    return setup.log.number_of("shoe_loaded", shoe)
+
+
+def test_a_bundle_has_the_misdeal_after_the_end_of_the_shoe_of_cards(tmp_path: Path) -> None:
+    """The supervisor voids the last round after `shoe_ended` and its checkpoint."""
+    setup = BundleSetup(tmp_path)
+    for shape, *values in (
+        (shapes.KEY, True),
+        (shapes.ROUND_VOID, enums.VOID_REASONS.index("misdeal")),
+        (shapes.KEY, False),
+    ):
+        setup.log.record(shape, *values, shoe=3, round_=6)
+    void = len(setup.log.records) - 1
+    with new_log(setup.db) as store:
+        store.append("U1", setup.log.stored())
+    taken = setup.collect(3)
+    assert void in {each.number for each in taken.events() if each.kind == "round_void"}
+    assert not setup.check(taken).findings
+    # One that was made before it, or whose end was cut off, says up to where it speaks.
+    checkpoint = setup.log.number_of("checkpoint", 3)
+    records = tuple(each for each in taken.records if each[0] <= checkpoint)
+    cut = replace(taken, records=records, keys={})
+    verdict = setup.check(replace(cut, keys={n: taken.keys[n] for n in cut.epochs()}))
+    assert not verdict.findings and verdict.bundle.ended
+    assert next(verdict.lines()) == (
+        f"U1 shoe 3: events {taken.first} to {checkpoint}; it speaks up to event {checkpoint}: "
+        "before the next shoe of cards a misdeal could still have voided the last round"
+    )
+    assert verdict.as_json()["final"] is False
+
+
+def test_a_bundle_that_goes_on_to_the_next_shoe_of_cards_is_final(setup: BundleSetup) -> None:
+    taken = setup.collect(2)
+    assert taken.last == loaded_at(setup, 3) and taken.final
+    verdict = setup.check(taken)
+    assert not verdict.findings and verdict.as_json()["final"] is True
+    assert next(verdict.lines()) == f"U1 shoe 2: events {taken.first} to {taken.last}"
+    # Nothing can have been left out before it.
+    checkpoint = setup.log.number_of("checkpoint", 2)
+    without = tuple(each for each in taken.records if each[0] not in (checkpoint + 1,))
+    assert "missing" in setup.found(replace(taken, records=without))
 
 
 def test_a_long_pass_of_the_last_card_is_in_the_bundle(tmp_path: Path) -> None:
@@ -180,8 +229,8 @@ def test_a_long_pass_of_the_last_card_is_in_the_bundle(tmp_path: Path) -> None:
     with new_log(setup.db) as store:
         store.append("U1", setup.log.stored()[number - 1 :])
     taken = setup.collect(3)
-    assert taken.last == number and not setup.check(taken).findings
-    assert setup.collect(2).last < taken.first
+    assert taken.last == number + 1 and not setup.check(taken).findings
+    assert setup.collect(2).last == loaded_at(setup, 3)
 
 
 @pytest.mark.slow
@@ -270,7 +319,7 @@ def _cut_lead(bundle: Bundle) -> Bundle:
 
 
 def _cut_end(bundle: Bundle) -> Bundle:
-    return replace(bundle, records=bundle.records[:-1])
+    return replace(bundle, records=bundle.records[: bundle.facts.checkpoint[0] - bundle.first])
 
 
 def _cut_middle(bundle: Bundle) -> Bundle:
@@ -467,6 +516,25 @@ def test_damaged_records_are_exported_as_they_are(setup: BundleSetup) -> None:
     assert "damaged" in setup.found(taken)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE records SET record = 'text' WHERE number = 120",
+        "UPDATE records SET mac = 'text' WHERE number = 120",
+        "UPDATE records SET number = 'x' WHERE number = 120",
+        "UPDATE records SET number = 1 << 40 WHERE number = 120",
+    ],
+)
+def test_records_that_no_bundle_can_have_are_not_exported(
+    setup: BundleSetup, statement: str
+) -> None:
+    """Else the file could not be read again, or keys were made for a number without end."""
+    setup.sql("DELETE FROM records WHERE number > 130")
+    setup.sql(statement)
+    with pytest.raises(BundleUnusable, match="`sabot verify` reports"):
+        bundle_file.signed(setup.collect(2, revealed=False, still_open=True), _OPERATOR)
+
+
 def test_a_shoe_of_cards_that_has_not_ended_is_exported_on_request(tmp_path: Path) -> None:
     setup = BundleSetup(tmp_path)
     setup.log.deal(("AS", "2C", "9S", "KC"))
@@ -661,5 +729,7 @@ def test_records_keep_arriving_while_a_shoe_of_cards_is_exported(setup: BundleSe
         before = setup.collect(3)
         setup.log.deal()
         store.append("U1", [Record(r.event, r.data, r.mac) for r in setup.log.stored()])
-        assert setup.collect(3).records == before.records
+        after = setup.collect(3)
+        assert after.records[: len(before.records)] == before.records
+        assert (before.final, after.final) == (False, True) and before.ended
         assert setup.collect(4).ended

@@ -10,8 +10,16 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 
+from host.tests.support.hashes import Hashes
 from host.tests.support.helpers import NaiveChain
-from sabot.audit.chain import Ratchet, RevealedKeys, epoch_of, mac
+from sabot.audit.chain import (
+    MOST_EVENTS,
+    MOST_SEARCHED,
+    Ratchet,
+    RevealedKeys,
+    epoch_of,
+    mac,
+)
 from sabot.audit.checks.findings import Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot_protocol.chain import chain_id
@@ -82,9 +90,38 @@ def test_the_golden_log_verifies_without_its_lost_events(vectors: Any, revealed:
 def test_only_revealed_keys_are_known() -> None:
     some = RevealedKeys({3: b"\1" * 32, 9: b"\2" * 32}, b"\3" * 16)
     assert (some.mac_key(3), some.mac_key(9), some.chain) == (b"\1" * 32, b"\2" * 32, b"\3" * 16)
-    assert list(some.epochs(8)) == [3] and list(some.epochs(9)) == [3, 9]
+    assert list(some.epochs_near(5, 8)) == [3] and list(some.epochs_near(5, 9)) == [3, 9]
     with pytest.raises(KeyError):
         some.mac_key(4)
+
+
+def test_each_key_is_derived_once_in_whatever_order_numbers_are_asked_for(
+    hashes: Hashes, rng: random.Random
+) -> None:
+    ratchet, farthest = Ratchet(bytes(32)), 20_000
+    for _ in range(100):
+        for epoch in (farthest, 0, rng.randrange(farthest), farthest - rng.randrange(70)):
+            ratchet.mac_key(epoch)
+    assert hashes.count < farthest + 400 * 65
+
+
+@pytest.mark.parametrize("number", [-1, -(1 << 63), MOST_EVENTS + 4, 1 << 40, 1 << 63])
+def test_no_key_is_derived_for_a_number_that_no_shoe_reaches(hashes: Hashes, number: int) -> None:
+    ratchet = Ratchet(bytes(32))
+    hashes.count = 0
+    with pytest.raises(KeyError):
+        ratchet.mac_key(epoch_of(number))
+    assert hashes.count == 0
+
+
+def test_the_keys_that_are_tried_for_changed_records_are_few_in_all() -> None:
+    ratchet = Ratchet(bytes(32))
+    assert list(ratchet.epochs_near(2, 5)) == [0, 1, 2, 3, 4, 5]
+    near = ratchet.epochs_near(1 << 21, 1 << 60)
+    assert 1 << 21 in near and len(near) == MOST_SEARCHED - 6
+    assert not list(ratchet.epochs_near(5, 1 << 60))
+    near = Ratchet(bytes(32)).epochs_near(epoch_of(MOST_EVENTS), 1 << 60)
+    assert max(near) == epoch_of(MOST_EVENTS)
 
 
 @pytest.mark.parametrize("size", [0, 31, 33])

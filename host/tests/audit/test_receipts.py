@@ -20,6 +20,7 @@ from sabot.audit import receipts as receipted
 from sabot.audit import tombstone
 from sabot.audit.checks.findings import Finding, Note
 from sabot.audit.tombstone import RemovedShoe
+from sabot.audit.verify import VerifyOptions, verify_log
 from sabot.errors import ReceiptsUnusable
 from sabot.keys.signing import fingerprint, public_of
 from sabot.log.store import open_store
@@ -257,3 +258,51 @@ def test_events_that_came_later_below_a_receipt_are_no_fault(site: Path) -> None
     with open_store(site) as store:
         store.keep_receipts("U1", [(50, receipt(50, records=40)), (100, receipt(100))])
     assert check(site) == ([], [])
+
+
+# Without being asked to.
+
+
+def verified(path: Path) -> tuple[list[tuple[str, int, str]], list[Note]]:
+    """What `verify` says of a log with receipts, without the notary's key."""
+    findings, summary = verify_log(path, VerifyOptions(operator=public_of(_OPERATOR)))
+    ignored = ("no_key", "game", "missing")
+    found = [(each.unit, each.event, each.kind) for each in findings if each.kind not in ignored]
+    return found, [each for each in summary.notes if each.kind == "receipts"]
+
+
+def test_a_log_is_compared_with_its_own_receipts_without_being_asked_to(site: Path) -> None:
+    found, (note,) = verified(site)
+    assert found == []
+    assert fingerprint(public_of(_NOTARY)) in note.detail and "--notary" in note.detail
+
+
+OWN_RECEIPTS = {
+    "of another event": ("UPDATE receipts SET number = 26 WHERE number = 25", "receipt_forged", 25),
+    "junk": ("UPDATE receipts SET receipt = x'00' WHERE number = 25", "receipt_forged", 25),
+    "text": ("UPDATE receipts SET receipt = 'x' WHERE number = 25", "receipt_forged", 25),
+    "of a log with one more": ("DELETE FROM records WHERE number = 20", "site_lacks", 20),
+    "of a log that went on": (f"DELETE FROM records WHERE number = {_LAST}", "site_lacks", _LAST),
+    "of another history": (
+        "UPDATE records SET mac = zeroblob(16) WHERE number = 50", "receipt_differs", 50,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", OWN_RECEIPTS)
+def test_a_receipt_in_the_log_that_does_not_fit_it_is_found(site: Path, what: str) -> None:
+    statement, kind, event = OWN_RECEIPTS[what]
+    sql(site, statement)
+    assert ("U1", event, kind) in verified(site)[0]
+
+
+def test_a_receipt_of_someone_else_that_does_not_fit_is_found(site: Path) -> None:
+    """It would let `sabot prune` remove what the centre does not have."""
+    forged = make(
+        _THIEF, unit="U1", number=_LAST + 9, mac=bytes(16), records=_LAST + 9, unix_ms=5,
+        checked=NUMBERS,
+    )  # fmt: skip
+    sql(site, "INSERT INTO receipts VALUES (1, ?, ?)", _LAST + 9, forged)
+    found, (note,) = verified(site)
+    assert [(event, kind) for _, event, kind in found] == [(_LAST + 1, "site_lacks")]
+    assert fingerprint(public_of(_THIEF)) in note.detail

@@ -16,6 +16,7 @@ from host.tests.support.helpers import FirmwareLog, mac_of, shuffled_names, stor
 from host.tests.support.stored import sql_in
 from sabot.audit import bundle_file, checkpoints, replacing
 from sabot.audit import prune as pruning
+from sabot.audit.absence.elsewhere import Elsewhere
 from sabot.audit.bundle import verify_bundle
 from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.excerpt import collect
@@ -44,7 +45,9 @@ def keys_of(count: int = 3) -> Keys:
 
 def found(place: Place, keys: Keys | None = None, **given: Any) -> list[Finding]:
     """The findings, without those of games: these logs do not have their documents."""
-    options = {"keys": keys or keys_of(), "operator": public_of(OPERATOR)} | given
+    options = {
+        "keys": keys or keys_of(), "operator": public_of(OPERATOR), "now_unix_ms": _NOW
+    } | given  # fmt: skip
     with open_store(place) as store:
         every = list(verify(store, Summary(), VerifyOptions(**options)))
     return [each for each in every if each.kind != "game"]
@@ -75,16 +78,19 @@ def test_a_log_of_three_boards_is_clean_and_its_seams_are_noted(
     assert notes[0][1].startswith(f"board 2 since event {last} of U1, by ada, on ")
 
 
-def test_a_seam_without_an_event_of_its_board_is_noted_as_such(
+def test_a_seam_without_an_event_of_its_board_is_noted_and_its_events_are_absent(
     log_place: Place, three: Boards
 ) -> None:
+    """They have not come yet, or were removed: only the person who verifies can know."""
+    chain = three.logs[1].chain.id.hex()
     with open_store(log_place, create=True) as store:
         store.append("U1", three.records(1))
         store.keep_seam(three.seam(2))
-        summary = Summary()
-        options = VerifyOptions(keys=keys_of(), operator=public_of(OPERATOR))
-        findings = [each for each in verify(store, summary, options) if each.kind != "game"]
-    assert findings == []
+        options = VerifyOptions(keys=keys_of(2), operator=public_of(OPERATOR))
+        (absent,) = (each for each in verify(store, Summary(), options) if each.kind != "game")
+        assert (absent.unit, absent.kind) == ("U1", "absent") and chain in absent.detail
+        summary, options = Summary(), replace(options, elsewhere=Elsewhere([chain]))
+        assert {each.kind for each in verify(store, summary, options)} <= {"game"}
     (note,) = [note for note in summary.notes if note.kind == "seam"]
     assert note.unit == "U1~2" and note.detail.endswith("; no event of it has come yet")
 
@@ -200,7 +206,7 @@ def test_an_old_board_that_goes_on_is_a_finding(tmp_path: Path, three: Boards) -
         )  # fmt: skip
     with open_store(place, create=True) as store:
         store.derive()
-    assert texts(found(place)) == [
+    assert texts(found(place, keys_of(2))) == [
         ("U1", last + 1, f"the log goes on to event {log.last_number}, although U1~2 has taken "
          f"the place of this board after event {last}"),
     ]  # fmt: skip
@@ -246,7 +252,7 @@ def test_two_boards_of_one_chain_are_a_circle_and_a_finding(tmp_path: Path, thre
         store.append("U1~2", three.records(2))
         store.keep_seam(three.seam(3, chain=three.logs[0].chain.id))
         store.append("U1~3", three.records(1))
-    said = texts(found(place))
+    said = texts(found(place, keys_of(2)))
     chain = three.logs[0].chain.id.hex()
     assert ("U1~3", 0, f"its seam names the chain {chain}, which is that of U1") in said
 

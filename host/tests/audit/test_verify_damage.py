@@ -106,7 +106,7 @@ def keys_of_u1() -> Keys:
 
 def found_in(store: Store, *, key: bytes | None = TEST_KEY) -> list[tuple[str, int, str]]:
     keys = Keys()
-    for unit in ("U1", "U2") if key else ():
+    for unit in store.units() if key else ():
         keys.put(unit, key)
     found = verify(store, Summary(), VerifyOptions(keys=keys))
     return [(each.unit, each.event, each.kind) for each in found if each.kind != "incomplete"]

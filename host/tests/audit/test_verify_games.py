@@ -10,9 +10,10 @@ import cbor2
 import pytest
 
 from host.tests.support.helpers import FirmwareLog, stored
+from sabot.audit.absence.elsewhere import Elsewhere
 from sabot.audit.checks.findings import Summary
 from sabot.audit.play.play_checks import PlayChecks
-from sabot.audit.verify import verify
+from sabot.audit.verify import VerifyOptions, verify
 from sabot.games.baccarat import catalogue
 from sabot.log.store import open_store
 from sabot_protocol import enums, events
@@ -60,7 +61,11 @@ def test_a_log_with_its_documents_has_no_finding(tmp_path: Path) -> None:
 def test_a_missing_document_is_found_once(tmp_path: Path) -> None:
     ((kind, detail),) = found(tmp_path / "log", ez_log())
     assert kind == "game"
-    assert detail.endswith("is missing; what its rounds paid cannot be checked")
+    digits = _sha(EZ).hex()[:16]
+    assert detail == (
+        f"the game document {digits} is missing; what its rounds paid cannot be checked; if the "
+        f"log never had it, or another one has it: --elsewhere {digits}"
+    )
 
 
 def test_an_altered_document_is_found_in_the_file_and_as_missing(tmp_path: Path) -> None:
@@ -164,17 +169,53 @@ def test_a_card_dealt_while_betting_was_open_is_found() -> None:
     assert details == ["2♠ was dealt while the betting of round 1 was open"]
 
 
-def test_a_converted_log_notes_what_it_never_had(tmp_path: Path) -> None:
+def test_a_missing_document_is_no_finding_where_a_person_says_that_it_is_elsewhere(
+    tmp_path: Path,
+) -> None:
+    """A log that was begun before Sabot kept documents never had it. What the log says of that is
+    not believed: anyone who can remove a document can write it."""
     path, log = tmp_path / "log", ez_log()
     with open_store(path, create=True) as store:
         store.append("U1", stored(log.records))
     with closing(sqlite3.connect(path)) as connection, connection:
         numbers = json.dumps({"U1": log.last_number})
         connection.execute("INSERT INTO about VALUES ('before_games', ?)", (numbers,))
-    summary = Summary()
+    summary, known = Summary(), VerifyOptions(elsewhere=Elsewhere([_sha(EZ).hex()[:16]]))
     with open_store(path) as store:
-        assert [each for each in verify(store, summary) if each.kind == "game"] == []
-    assert [note.kind for note in summary.notes] == ["game"]
+        assert [each.kind for each in verify(store, Summary()) if each.kind == "game"] == ["game"]
+        assert [each for each in verify(store, summary, known) if each.kind == "game"] == []
+    assert [note.kind for note in summary.notes] == ["known_elsewhere"]
+
+
+@pytest.mark.parametrize("number", [1 << 40, 10_000])
+def test_a_note_of_the_log_that_names_an_event_after_its_end_is_found(
+    tmp_path: Path, number: int
+) -> None:
+    path, log = tmp_path / "log", ez_log()
+    with open_store(path, create=True) as store:
+        store.append("U1", stored(log.records))
+    for name in ("before_games", "alerts_up_to", "flow U1"):
+        value = json.dumps({"newest_stored": number} if "flow" in name else {"U1": number})
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("INSERT INTO about VALUES (?, ?)", (name, value))
+        with open_store(path) as store:
+            found = [each for each in verify(store, Summary()) if each.kind == "truncated"]
+        assert [each.event for each in found] == [log.last_number + 1]
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("DELETE FROM about WHERE name = ?", (name,))
+
+
+def test_documents_of_a_log_whose_version_was_lowered_are_asked_for(tmp_path: Path) -> None:
+    path, log = tmp_path / "log", ez_log()
+    with open_store(path, create=True) as store:
+        store.append("U1", stored(log.records))
+        store.keep_game(EZ)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for table in _LATER_TABLES:
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("UPDATE about SET value = '2' WHERE name = 'version'")
+    with open_store(path) as store:
+        assert [each.kind for each in verify(store, Summary()) if each.kind == "game"] == ["game"]
 
 
 @pytest.mark.parametrize("fact", ["", "5", "[" * 100_000, '{"U1": "all"}'])
@@ -186,6 +227,12 @@ def test_a_fact_that_makes_no_sense_excuses_no_game(tmp_path: Path, fact: str) -
         connection.execute("INSERT INTO about VALUES ('before_games', ?)", (fact,))
     with open_store(path) as store:
         assert [each.kind for each in verify(store, Summary()) if each.kind == "game"] == ["game"]
+
+
+_LATER_TABLES = (
+    "games", "presence", "desk", "desk_key", "users", "sessions", "receipts", "seams"
+)  # fmt: skip
+"""Of the versions after 2."""
 
 
 def _sha(document: bytes) -> bytes:

@@ -40,7 +40,8 @@ from sabot.centre.state import State
 from sabot.errors import NoDatabaseServer, NotThisSites, SidesDiffer
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import public_of
-from sabot.log.presence import Span
+from sabot.link.flow import Flow
+from sabot.log.presence import ATTACHED, Span
 from sabot.log.store import open_store
 from sabot.receipts import kept
 from sabot_protocol import games
@@ -123,6 +124,43 @@ def test_what_is_derived_from_the_records_is_as_a_log_derives_it(
             columns = [row[:6] for row in store.rows()]
             assert columns == [row[:6] for row in there.rows()]
         assert there.faults() == []
+
+
+def test_the_screens_of_a_centre_show_which_shoes_a_site_has_and_whose_events_stopped(
+    path: Path, centre: Centre
+) -> None:
+    """Between two minutes, too: what no log has noted for a few seconds is shown as silent."""
+    clocks = [0.0, 1_795_000_000_000]
+    held = Flow(unit="U1", newest_on_shoe=1000, newest_stored=60, held_s=45)
+    others = [Flow(unit="U2", newest_on_shoe=1000, newest_stored=60, held_s=5)]
+    others += [Flow(unit="U9", newest_on_shoe=9, newest_stored=1, held_s=90)]  # not the site's
+    database, state = centre.database, State([public_of(NOTARY)])
+    with (
+        site_log(path) as (_, log),
+        new_log(path) as store,
+        PostgresCentre(database.place("site_1")) as link,
+    ):
+        session = Session(log, link, state, Noted(), lambda: clocks[0], lambda: int(clocks[1]))
+        session.begin()
+
+        def look() -> tuple[int, str]:
+            """Five seconds later: for how long U1 seems silent at the centre, and its line."""
+            clocks[0] += 5.0
+            clocks[1] += 5000
+            now = int(clocks[1])
+            flows = [replace(each, held_s=each.held_s + 5) for each in (held, *others)]
+            spans = [Span(unit, 1_794_999_999_000, now, ATTACHED) for unit in ("U1", "U2", "U9")]
+            store.keep_presence(spans, flows)
+            session.step()
+            with open_store(database.place("reader")) as there:
+                assert set(there.flows()) <= {"U1", "U2"} and there.presence("U9") == []
+                (span,), flow = there.presence("U1"), there.flows()["U1"]
+                return now - span.end_unix_ms, flow.words("U1") if flow.stopped else ""
+
+        for _ in range(4):
+            assert look() == (0, "U1 holds 940 events that do not arrive")
+        held = Flow(unit="U1", newest_on_shoe=1000, newest_stored=1000)
+        assert look() == (0, "")
 
 
 def test_games_presence_and_checkpoints_come_too(path: Path, centre: Centre) -> None:

@@ -266,16 +266,18 @@ def test_what_someone_puts_at_the_head_of_a_unit_suppresses_nothing(
     ],
     ids=["newest", "between"],
 )
+@pytest.mark.parametrize("role", ["site_1", "logger"])
 def test_what_is_gone_is_an_alarm_and_comes_again_from_the_site(
     centre: Centre, look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    statement: str, first: int, last: int,
+    statement: str, first: int, last: int, role: str,
 ) -> None:  # fmt: skip
+    """Or, in a house without sites, from a copy of its log, with the role that logs."""
     monkeypatch.setattr("sabot.centre.forwarder.LAST_RECEIPTS_S", 0.0)
     path = tmp_path / "site.sqlite"
     with new_log(path) as store:
         store.append("U1", LOGS["U1"].stored()[:90])
     centre.let("site_1", "U1")
-    forward(path, centre.database)
+    forward(path, centre.database, role)
     look()
     assert said(centre) == [(90, 90, "chain")]
     centre.sql(statement)
@@ -284,7 +286,7 @@ def test_what_is_gone_is_an_alarm_and_comes_again_from_the_site(
     assert [GONE.is_told_in(each.detail) for each in noted.alarms] == [True]
     assert centre.ask("SELECT first, last FROM sabot.missing") == [(first, last)]
     look()
-    forward(path, centre.database)[1].check()
+    forward(path, centre.database, role)[1].check()
     assert centre.stored("U1") == LOGS["U1"].records[:90]
     assert centre.ask("SELECT records FROM sabot.units") == [(90,)]
     assert centre.ask("SELECT 1 FROM sabot.missing UNION ALL SELECT 1 FROM sabot.holes") == []

@@ -1,6 +1,7 @@
 """`sabot verify` and `sabot checkpoints`: each kind of bad input has its own finding or error."""
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -42,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of that folder, which may be changed; the commands run in it."""
     for name in ("log.sqlite", "sabot.keys"):
-        (tmp_path / name).write_bytes((made / name).read_bytes())
+        shutil.copy(made / name, tmp_path)  # with its mode
     (tmp_path / "sabot.keys").chmod(0o600)
     monkeypatch.chdir(tmp_path)
     return tmp_path

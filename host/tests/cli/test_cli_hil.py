@@ -258,7 +258,7 @@ def test_a_test_bench_that_is_not_installed_is_reported_with_code_25(
     command = [sys.executable, "-c", _WITHOUT, missing, "hil", *arguments]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     what = "pytest" if missing == "pytest" else "the test bench"
-    install = "in the checkout: pip install -c .constraints.txt -e '.[hil]'"
+    install = "in the checkout: pip install --require-hashes -r .lock/hil.txt"
     assert done.stderr == f"sabot: {what} is not installed; {install}\n"
     assert (done.returncode, done.stdout) == (25, "")
 

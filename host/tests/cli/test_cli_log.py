@@ -28,8 +28,10 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify
 from sabot.cli import app
 from sabot.link import runtime, wire
+from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.log.logger import Logger, LogWatcher
+from sabot.log.readers import Readers
 from sabot.log.rounds import Round, rounds_of
 from sabot.log.store import Filter, open_store
 from sabot.sim.process import SimulatedShoe
@@ -307,6 +309,27 @@ def test_ports_lists_the_attached_shoes_with_their_states(tmp_path: Path) -> Non
             published = runtime.publish("U8", other.path)
             assert json.loads(ports("--json"))["state"] == state
             runtime.withdraw(published)
+
+
+def test_ports_lists_a_shoe_once_that_a_log_has_under_another_name_of_its_port(
+    tmp_path: Path,
+) -> None:
+    with answering_shoe(NaiveShoe(1)) as other:
+        by_id = tmp_path / "usb-Raspberry_Pi_Pico_e66-if00"
+        by_id.symlink_to(other.path)
+        published = runtime.publish("E66", other.path)  # as a board on USB: by its serial number
+        readers = Readers([str(by_id)])
+        readers.start()
+        with Port(str(by_id)) as opened:
+            client = Client(opened)
+            readers.attached(str(by_id), opened.url, client.welcome)
+            done = CliRunner().invoke(app(), ["ports", "--json"])
+        readers.close()
+        runtime.withdraw(published)
+    (line,) = done.output.splitlines()
+    shown = json.loads(line)
+    assert (shown["serial"], shown["port"]) == ("E66", other.path)
+    assert (shown["unit"], shown["state"]) == (client.unit, "logged")
 
 
 def _silence(data: bytes) -> bytes:

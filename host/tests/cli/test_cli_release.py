@@ -98,5 +98,16 @@ def test_a_changed_file_and_another_version_are_shown_with_exit_code_1(folder: P
 def test_another_signer_is_the_only_difference_of_a_rebuilt_release(folder: Path) -> None:
     other = signing.load_private(signing.make_key_pair(folder / "laboratory")[0])
     releases.save(releases.build("sim", other), folder / "rebuilt")
-    (line,) = done_here(folder, "release", "compare", "one", "rebuilt", code=1).stdout.splitlines()
-    assert line.startswith("manifest.sig: ")
+    lines = done_here(folder, "release", "compare", "one", "rebuilt", code=1).stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["provenance.sig", "manifest.sig"]
+
+
+def test_a_bill_that_is_gone_is_shown_with_exit_code_1(folder: Path) -> None:
+    shown = done_here(folder, "release", "show", "one").stdout.splitlines()
+    assert sum(line.startswith("built from ") for line in shown) == 3
+    (folder / "one" / "sbom.cdx.json").unlink()
+    lines = done_here(folder, "release", "show", "one", code=1).stdout.splitlines()
+    assert "sbom.cdx.json: missing; build the release again" in lines
+    assert not [line for line in lines if line.startswith("built from ")]
+    printed = done_here(folder, "release", "show", "one", "--json", code=1).stdout
+    assert json.loads(printed)["faults"] == ["sbom.cdx.json: missing; build the release again"]

@@ -1,6 +1,7 @@
 """`sabot database`: what it prints, and how it fails."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from host.tests.support.hostile import TEXT, UNIT, seen_by
 from host.tests.support.naive_shoe import naive_event, recorded
 from host.tests.support.postgres import Database, Server
 from sabot.log.postgres import migrations
+from sabot.log.postgres.store import PostgresStore, _rows_of
 from sabot.log.store import open_store
 
 Sabot = Callable[..., str]
@@ -90,6 +92,26 @@ def test_the_status_shows_each_unit_and_what_is_wrong(
         session.execute("ALTER TABLE sabot.holes ADD COLUMN more text")
     assert "not as it was made: has column holes.more: text" in database_command("status")
     assert json.loads(database_command("status", "--json").splitlines()[0])["altered"]
+
+
+@pytest.mark.parametrize("has_receipt", [True, False])
+def test_a_unit_without_a_receipt_is_named_also_while_its_table_deals_on(
+    database_command: Sabot, database: Database, has_receipt: bool
+) -> None:
+    """And not a unit whose first event without one has only just come."""
+    database.allow("site_1", "SHOE-1", "SHOE-2")
+    now = time.time_ns() // 1_000_000
+    with PostgresStore(database.place(), create=True) as store:
+        for unit in ("SHOE-1", "SHOE-2"):
+            for number, minutes in ((1, 60), (2, 50 if unit == "SHOE-1" else 2), (3, 1)):
+                rows = _rows_of(unit, [recorded(naive_event(number))])
+                store.take(unit, rows, received_unix_ms=now - minutes * 60_000)
+            if has_receipt or unit == "SHOE-2":
+                store.keep_receipts(unit, [(1, b"of a notary")])
+    minutes = 50 if has_receipt else 60
+    shown = database_command("status")
+    assert f"SHOE-1 has had no receipt for {minutes} minutes" in shown and shown.endswith("\n1")
+    assert "SHOE-2 has had no receipt" not in shown
 
 
 def test_alarms_are_listed_and_are_findings(database_command: Sabot, database: Database) -> None:

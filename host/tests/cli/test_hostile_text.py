@@ -218,6 +218,22 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
         for unit in ("SHOE-7", ARGUMENT)
         for chain in ("00" * 16, ARGUMENT)
     ],
+    "open-seats": lambda _: [
+        [
+            "open-seats",
+            ARGUMENT,
+            "--shoe",
+            "1",
+            "--seat",
+            "1",
+            "--order",
+            ARGUMENT,
+            *halves,
+            "--db",
+            "hostile.sqlite",
+        ]
+        for halves in (("--half", NAME, "--half", "junk"), ("--half", "house.pem"))
+    ],
     "convert": lambda _: [
         ["convert", "--db", "hostile.sqlite", "--to", "5"],
         ["convert", "--db", "hostile.sqlite"],
@@ -308,6 +324,7 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     "keys operator show": lambda _: [["keys", "operator", "show", NAME]],
     "keys notary make": lambda _: [["keys", "notary", "make", "-o", f"out/{NAME}"]],
     "keys notary show": lambda _: [["keys", "notary", "show", NAME]],
+    "keys escrow make": lambda _: [["keys", "escrow", "make", "-o", f"out/{NAME}"]],
     "release show": lambda _: [
         ["release", "show", folder, *how]
         for folder in ("release", "spoilt", NAME)

@@ -27,8 +27,9 @@ _NAME = "log.sqlite"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a log of all families of games, and the keys of one of its units."""
     folder = tmp_path_factory.mktemp("both")
-    shutil.copyfile(example_log.LOG, folder / _NAME)
-    shutil.copyfile(example_log.KEYS, folder / "sabot.keys")
+    for source, name in ((example_log.LOG, _NAME), (example_log.KEYS, "sabot.keys")):
+        shutil.copyfile(source, folder / name)
+        (folder / name).chmod(0o600)
     logs = evenings(random.Random(5))
     with open_store(folder / _NAME, create=True) as store:
         keep_games(store, logs)

@@ -99,7 +99,10 @@ def test_shoes_are_read_through_their_logs_and_logged_meanwhile(
         assert not any("trying again" in line for line in [*one.problems, *two.problems])
         assert (one.end(), two.end()) == (0, 0)
     for db, wanted in (("one.sqlite", ["SHOE-7", "SHOE-8"]), ("two.sqlite", ["SHOE-9"])):
-        assert "nothing to find fault" in done_here(tmp_path, "verify", "--db", db).stdout
+        others = [unit for unit in UNITS if unit not in wanted]
+        elsewhere = [word for unit in others for word in ("--elsewhere", unit)]
+        done = done_here(tmp_path, "verify", "--db", db, *elsewhere)
+        assert "nothing to find fault" in done.stdout
         with open_store(tmp_path / db) as store:
             assert store.units() == wanted
     assert "means over" in done_here(tmp_path, "health", "SHOE-7").stdout  # no log: at its port

@@ -55,7 +55,7 @@ def test_the_tile_of_the_new_board_takes_the_place_of_the_old_ones(
         tile = floor.tile(asked)
         assert tile is not None and tile.table.unit == "U1~2"
     assert floor.tile("U2") is None
-    view = view_of(tile, _NOW)
+    view = view_of(tile, _NOW, cards=True)
     assert (view.unit, view.name) == ("U1", "U1")
     shown = [cell.plain for cell in tile_text.cells(tile, _NOW)]
     assert shown[1] == "U1" and "board 2" in shown[-1]

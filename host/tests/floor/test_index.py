@@ -77,6 +77,7 @@ def check(index: RoundIndex, path: Path) -> None:
         assert utc_time(row.ended_unix_ms) == each["ended"]
         assert row.void == each["void"] and row.sealed == each["sealed"]
         assert row.by_hand == len(each["by_hand"])
+        assert row.family == each.get("family", "baccarat")
         assert row.winner == each.get("winner") and row.ghost_hand == each.get("ghost_hand")
         assert ("natural" in row.outcomes.split()) == each.get("natural", False)
         assert set(each.get("hits", ())) <= set(row.outcomes.split())

@@ -391,6 +391,38 @@ def test_a_shoe_whose_events_do_not_arrive_raises_an_alert_once_and_its_tile_say
     assert [each.alert.kind for each in floor.alerts.all] == ["silent", "held"]
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_shoe_of_which_no_event_ever_came_is_named_and_raises_an_alert(
+    store: Store, is_there: bool
+) -> None:
+    """It has no tile. Either the log has it, and no event arrives, or it was never there. Once the
+    log says so no more, nor does the wall."""
+    clocks = Clocks()
+    floor = clocks.floor(store)
+    flow = Flow(unit="U8", newest_on_shoe=0, newest_stored=0, held_since_unix_ms=_NOW, cause="why")
+    words = "no shoe has answered at U8 since the log began: why"
+    for second in range(90):
+        if is_there:
+            flow = replace(flow, newest_on_shoe=9 + second, held_s=second)
+            words = f"U8 holds {9 + second} events that do not arrive: why"
+            store.keep_presence([Span("U8", _NOW - 1, clocks.unix_ms, ATTACHED)], [flow])
+        else:
+            flow = replace(flow, waited_s=second, noted_unix_ms=clocks.unix_ms)
+            store.keep_presence([], [flow])
+        version = floor.version
+        _all(floor)
+        clocks.wait(1)
+    assert floor.tiles() == [] and len(floor.never_came) == 1
+    assert floor.never_came[0].startswith(words[:6]) and floor.never_came[0].endswith(": why")
+    (raised,) = floor.alerts.open
+    kind = "held" if is_there else "never"
+    assert raised.alert.id == f"U8/{kind}/{_NOW}"
+    for _ in range(40):
+        clocks.wait(1)
+        _all(floor)
+    assert floor.never_came == () and floor.version > version
+
+
 @pytest.mark.parametrize("jump_s", [3600, -3600, 86_400 * 400, -86_400])
 def test_a_clock_of_the_host_that_is_set_makes_no_shoe_silent(store: Store, jump_s: int) -> None:
     clocks = Clocks()

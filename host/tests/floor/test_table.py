@@ -103,6 +103,25 @@ def test_a_shoe_of_cards_that_is_loaded_has_no_rounds_of_the_one_before() -> Non
     assert loaded.ends_unix_ms == ended.ends_unix_ms
 
 
+def test_a_shoe_of_cards_whose_loading_was_lost_has_no_rounds_of_the_one_before() -> None:
+    log = FirmwareLog().deal_shoe(shuffled_names(1, cut_from_end=390))
+    before = log.last_number
+    log.load()
+    loaded = next(
+        each.number for each in _parsed(log) if each.kind == "shoe_loaded" and each.shoe == 2
+    )
+    log.draw("AC", "2H")
+    log.lose(before + 1, loaded)
+    table = _fold(_parsed(log), _MINI)
+    assert (table.shoe, table.rounds, table.cut_card) == (2, (), False)
+    log.draw("next", "9C")
+    table = _fold(_parsed(log), _MINI)
+    assert (table.shoe, table.rounds, table.state) == (2, (), "dealing")
+    log.record_gap(before + 1, loaded)  # it is of no shoe of cards
+    table = _fold(_parsed(log), _MINI)
+    assert (table.shoe, table.rounds, table.state) == (2, (), "dealing")
+
+
 def test_a_misdeal_takes_the_place_of_its_round() -> None:
     log = FirmwareLog().load().draw("AC", "2H", "next", "next", "9C", "KC", "TD", "9H")
     (before,) = _fold(_parsed(log), _MINI).rounds

@@ -9,7 +9,7 @@ from typing import Any
 from host.tests.support.helpers import event_of
 from host.tests.support.sealing import Sealer, commitment_to, round_key, sealed_card
 from sabot.link.events import CardEvent, Event, SealedCardEvent
-from sabot.link.seals import card_in, key_fits, opened
+from sabot.link.seals import card_in, key_fits, opened, seat_key
 from sabot_protocol import cards, events
 
 _VECTORS: dict[str, Any] = json.loads(
@@ -45,6 +45,14 @@ def test_the_vectors_open_and_the_sealer_of_the_tests_makes_them() -> None:
         sealed = bytes.fromhex(each["sealed"])
         assert card_in(sealed, _KEY, each["place"]) == each["card"]
         assert sealed_card(_KEY, each["place"], each["card"]) == sealed
+
+
+def test_the_vectors_of_seats_follow_from_the_key_of_the_round() -> None:
+    for each in _VECTORS["seats"]:
+        key, commitment = (bytes.fromhex(each[name]) for name in ("key", "commitment"))
+        assert seat_key(_KEY, each["seat"]) == key and key_fits(key, commitment)
+        for case in each["cards"]:
+            assert card_in(bytes.fromhex(case["sealed"]), key, case["place"]) == case["card"]
 
 
 def test_a_card_opens_at_its_own_place_and_under_its_own_key_only() -> None:

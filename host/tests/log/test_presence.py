@@ -10,7 +10,7 @@ import pytest
 from host.tests.log.test_logger import logging, wait_until
 from host.tests.log.test_soundness import sql
 from host.tests.support.naive_shoe import NaiveShoe, answering_shoe, naive_event, recorded
-from sabot.link.flow import Flow
+from sabot.link.flow import Flow, flow_of
 from sabot.log import logger
 from sabot.log.presence import Presence, Span
 from sabot.log.store import DatabaseLocked, open_store
@@ -169,6 +169,32 @@ def test_no_shoe_waits_for_the_database() -> None:
     assert thread.is_alive(), "it still waits for the database"
     release.set()
     thread.join()
+
+
+def test_a_shoe_that_was_never_there_is_noted_until_it_comes() -> None:
+    now_s, kept = [0.0], dict[str, Flow]()
+
+    def keep(_: Sequence[Span], flows: Sequence[Flow]) -> None:
+        kept.update({flow.unit: flow for flow in flows})
+
+    notes = Presence(
+        ["/dev/a", "SHOE-1"], keep, lambda: START_MS + int(1000 * now_s[0]), lambda: now_s[0],
+        known={"SHOE-1"},
+    )  # fmt: skip
+    notes.lost("/dev/a", "/dev/a: no such port")
+    for second in range(90):
+        now_s[0] = float(second)
+        notes.store()
+    assert kept.keys() == {"/dev/a"}, "the shoe of a unit that the log knows may be in store"
+    now_ms = START_MS + 89_000
+    assert kept["/dev/a"].never_came(now_ms) and not kept["/dev/a"].never_came(now_ms + 60_000)
+    assert kept["/dev/a"].never_text() == (
+        "no shoe has answered at /dev/a since the log began: no such port"
+    )
+    assert flow_of("/dev/a", kept["/dev/a"].as_fact()) == kept["/dev/a"]
+    notes.attached("/dev/a", "SHOE-7")
+    notes.store()
+    assert not kept["/dev/a"].never_came(now_ms)
 
 
 def test_a_span_is_stored_once_and_only_becomes_longer(tmp_path: Path) -> None:

@@ -437,6 +437,11 @@ def test_a_file_without_write_permission(open_folder: Path) -> None:
     path = open_folder / "log.sqlite"
     with open_store(path, create=True) as store:
         store.append("U1", some(1, 1))
+    message = as_nobody(lambda: open_store(path).count())
+    assert message == f"DatabaseUnusable: {path}: only its own user may read it; run the " + (
+        "command as that user"
+    )
+    path.chmod(0o644)
     message = as_nobody(lambda: open_store(path, create=True).append("U1", some(2, 2)))
     assert message.startswith(f"DatabaseUnusable: {path}: ") and "permissions" in message
     assert as_nobody(lambda: open_store(open_folder / "new.sqlite", create=True)).startswith(
@@ -450,6 +455,7 @@ def test_a_finished_log_can_be_read_without_write_permission(open_folder: Path) 
     path = open_folder / "log.sqlite"
     with open_store(path, create=True) as store:
         store.append("U1", some(1, 3))
+    path.chmod(0o644)
 
     def read() -> None:
         raise RuntimeError(len(list(open_store(path).rows())))

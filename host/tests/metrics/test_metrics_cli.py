@@ -26,6 +26,7 @@ _OF_A_LOG = {
     "sabot_unit_newest_event", "sabot_unit_event_timestamp_seconds",
     "sabot_unit_attached_timestamp_seconds", "sabot_unit_shoe_newest_event",
     "sabot_unit_held_events", "sabot_unit_held_seconds", "sabot_unit_damaged_frames",
+    "sabot_shoe_never_came_seconds",
 }  # fmt: skip
 _OF_A_FILE = {"sabot_database_bytes", "sabot_disk_free_bytes", "sabot_disk_bytes"}
 _OF_RECEIPTS = {
@@ -50,6 +51,11 @@ _WANTED = {
         "sabot_feed_delivered_timestamp_seconds", "sabot_feed_stopped",
     },
 }  # fmt: skip
+
+
+def _receipts(port: int) -> list[bool]:
+    """Whether there is a receipt, of each unit."""
+    return [number > 0 for number in _scraped(port)["sabot_receipt_event"].values()]
 
 
 def _scraped(port: int) -> dict[str, dict[str, float]]:
@@ -92,7 +98,7 @@ def test_each_command_serves_its_metrics(folder: Path, centre: Centre) -> None:
             for name, wanted in _WANTED.items():
                 until(lambda name=name: _scraped(ports[name]), 60)
                 assert {*_scraped(ports[name])} == wanted, name
-            until(lambda: len(_scraped(ports["forward"])["sabot_receipt_event"]) == 2, 60)
+            until(lambda: _receipts(ports["forward"]) == [True, True], 60)
             until(lambda: len(_scraped(ports["notary"])["sabot_receipt_event"]) == 2, 60)
             until(lambda: _scraped(ports["feed"])["sabot_feed_delivered"]["crm"] > 0, 60)
             figures = _scraped(ports["forward"])

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -36,7 +37,7 @@ from sabot.log.store import open_store
 from sabot.metrics.commit_metrics import CommitMetrics
 from sabot.metrics.feed_metrics import FeedMetrics
 from sabot.metrics.floor_metrics import FloorMetrics
-from sabot.metrics.forward_metrics import ForwardMetrics, NotaryMetrics
+from sabot.metrics.forward_metrics import ForwardMetrics, NotaryMetrics, Receipts
 from sabot.metrics.log_metrics import LogMetrics
 from sabot.metrics.serving import registry_of, serving
 from sabot.notable.kinds import KINDS, Severity
@@ -51,6 +52,8 @@ _OF_A_TARGET = {"job", "instance", "mountpoint"}
 """Labels that Prometheus adds."""
 _FUNCTIONS_OF_A_COUNTER = {"rate", "increase"}
 
+_LABELS = ("unit", "feed", "kind", "port")
+
 
 @pytest.fixture(scope="module")
 def scraped(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> dict[str, set[str]]:
@@ -60,7 +63,11 @@ def scraped(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> dict[
         log = FirmwareLog().load().draw("AC", "2C", "next", "9C")
         store.append("SHOE-7", stored(log.records))
         flow = Flow(unit="SHOE-7", newest_on_shoe=9, newest_stored=4)
-        store.keep_presence([Span("SHOE-7", 1, 2, ATTACHED)], [flow])
+        now = time.time_ns() // 1_000_000
+        never = Flow(
+            unit="/dev/a", newest_on_shoe=0, newest_stored=0, waited_s=99, noted_unix_ms=now
+        )
+        store.keep_presence([Span("SHOE-7", 1, 2, ATTACHED)], [flow, never])
         floor = Floor(store)
         while floor.look() or not floor.tiles():
             pass
@@ -221,7 +228,7 @@ def test_a_unit_is_a_label_only_where_it_is_needed(scraped: dict[str, set[str]])
         "sabot_receipt_timestamp_seconds",
     }
     assert set().union(*scraped.values()) == {
-        "unit", "kind", "state", "feed", "version", "le", "direction",
+        "unit", "kind", "state", "feed", "version", "le", "direction", "port",
     }  # fmt: skip
 
 
@@ -235,7 +242,7 @@ def test_each_rule_says_what_and_how_urgent_and_is_on_the_page() -> None:
         assert rule["labels"]["severity"] in (("none",) if watching else ("page", "ticket"))
         assert f"| `{rule['alert']}` |" in page, rule["alert"]
         for label in re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]):
-            assert label in rule["expr"] or label in (*_OF_A_TARGET, "unit", "feed", "kind")
+            assert label in rule["expr"] or label in (*_OF_A_TARGET, *_LABELS)
 
 
 def test_every_metric_is_on_the_page(scraped: dict[str, set[str]]) -> None:
@@ -280,6 +287,23 @@ def test_each_kind_of_alarm_is_counted_from_the_first_moment_on() -> None:
     text = generate_latest(registry_of(metrics)).decode()
     assert 'sabot_alarms_open{kind="chain"} 2.0' in text
     assert 'sabot_alarms_open{kind="hole"} 0.0' in text
+
+
+def test_a_unit_that_never_had_a_receipt_has_a_figure_that_grows_old() -> None:
+    """Without one `SabotNoReceipt` would never fire at a centre whose notary never ran."""
+    receipts = Receipts()
+    receipts.receipt("SHOE-7", 40, 5000)
+    for now_unix_ms in (60_000, 90_000):
+        receipts.awaited(["SHOE-7", "SHOE-8"], now_unix_ms)
+    found = {
+        (sample.name, sample.labels["unit"]): sample.value
+        for metric in receipts.collect()
+        for sample in metric.samples
+        if "unit" in sample.labels
+    }
+    assert found["sabot_receipt_event", "SHOE-8"] == 0
+    assert found["sabot_receipt_timestamp_seconds", "SHOE-8"] == 60
+    assert found["sabot_receipt_timestamp_seconds", "SHOE-7"] == 5
 
 
 def test_promtool_takes_the_rules() -> None:

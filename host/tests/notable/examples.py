@@ -14,7 +14,7 @@ from sabot.log.presence import ATTACHED, WAITING, Span
 from sabot.log.reveal import NONE_KEPT
 from sabot.notable.absences import absences_of, of_host
 from sabot.notable.incident_finder import incidents_of
-from sabot.notable.silence import held_now, silent_now
+from sabot.notable.silence import held_now, never_came, silent_now
 from sabot.notable.unit_alerts import AlertLimits, UnitAlerts
 
 Made = set[str]
@@ -95,6 +95,7 @@ EXAMPLES: Mapping[str, Callable[[Path], Made]] = {
     "not_logged": lambda _: _absent(None),
     "replaced": _replaced,
     "silent": lambda _: {silent_now("U1", 3, 12, START_UNIX_MS).kind},
+    "never": lambda _: {never_came("NOTHING", START_UNIX_MS, "nothing there").kind},
     "held": lambda _: {held_now("U1", 3, 12, START_UNIX_MS, "U1 holds 2 events").kind},
     "slow": lambda _: _paced(every_s=200),
     "fast": lambda _: _paced(every_s=11),

@@ -90,7 +90,9 @@ def test_saving_writes_the_release_and_nothing_else(built: releases.Release, emp
         "manifest.cbor": built.manifest,
         "manifest.sig": built.signature,
         **built.files,
+        **built.beside,
     }
+    assert {*built.beside} == {"sbom.cdx.json", "provenance.json", "provenance.sig"}
     assert [path.name for path in empty.iterdir()] == ["release"]
 
 

@@ -120,7 +120,7 @@ def test_every_kind_of_event_has_a_sentence_with_every_field_in_it(shape: Shape)
          "unreadable (no code), Player's second card: entered from its face"),
         ("composition",
          {"counts": bytes([8] * 49 + [7, 8, 6]).hex(), "unread": 1, "expected": 416},
-         "of 416 cards, 413 cards read, 1 not read; 8 of each card, 7 of J♠, 6 of K♠"),
+         "of 416 cards, 413 cards read, 1 not known; 8 of each card, 7 of J♠, 6 of K♠"),
         ("ghost_hand", {"count": 2}, "dealt without wagers: ghost hand 2 of this shoe of cards"),
         ("wrong_macs", {"count": 1}, "1 command with a wrong MAC since the start"),
     ],

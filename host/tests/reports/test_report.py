@@ -273,6 +273,18 @@ def test_findings_are_in_the_verdict(short: list[Event]) -> None:
     assert "Something is wrong: 3 findings" in page.text
 
 
+def test_the_page_says_up_to_where_it_speaks(short: list[Event]) -> None:
+    last = short[-1].number
+    html = render(report_of(short))
+    assert f"This page speaks up to event {last:,}" in html
+    assert "a misdeal may have voided the last round" in html
+    loaded = next(event for event in short if event.kind == "shoe_loaded")
+    following = replace(loaded, number=last + 1, shoe=loaded.shoe + 1)
+    html = render(report_of([*short, following]))
+    assert f"Event {last:,} is the last before the next shoe of cards." in html
+    assert "misdeal" not in html
+
+
 def test_a_chain_that_was_not_checked_is_mentioned_and_not_a_fault(short: list[Event]) -> None:
     no_key = Finding("SHOE-7", 1, "no_key", "the audit chain was not checked")
     for given in ({"chain_checked": False}, {"findings": [no_key]}):

@@ -34,17 +34,20 @@ EVENT_KINDS = {"incomplete", "rules", "cards", "game", "time", "damaged", "check
 
 GAP = range(800, 831)
 REMOVED = range(1, 306)  # the first shoe of cards
+NOW_UNIX_MS = 1_800_000_000_001
 
 
 def tombstone_of(rows: list[RawRecord], unit: str = "U1", **changed: Any) -> bytes:
     """The tombstone of REMOVED events."""
     removed = [row for row in rows if row[0] in REMOVED]
+    start = max(at for at, (_, data, _) in enumerate(removed) if parsed(data).kind == "boot")
+    before = removed[start - 1][2] if start else b""
     given: dict[str, Any] = {
         "unit": unit, "first": REMOVED[0], "last": REMOVED[-1], "before": b"",
         "shoes": [tombstone.RemovedShoe(1, 13, len(removed))], "after": removed[-1][2],
         "sha256": sha256(b"".join(data + mac for _, data, mac in removed)).digest(),
         "removed_unix_ms": 1_800_000_000_000, "keep_days": 90,
-        "context": [tombstone.ContextRecord(1, b"", removed[0][1], removed[0][2])],  # the start
+        "context": [tombstone.ContextRecord(removed[start][0], before, *removed[start][1:])],
     }  # fmt: skip
     return tombstone.make(OPERATOR, **given | changed)
 
@@ -99,7 +102,7 @@ class EditableLog:
         if key is not None:
             keys.put("U1", key)
         self.summary = Summary()
-        options = {"operator": signing.public_of(OPERATOR)} | given
+        options = {"operator": signing.public_of(OPERATOR), "now_unix_ms": NOW_UNIX_MS} | given
         with open_store(path) as store:
             findings = list(verify(store, self.summary, VerifyOptions(keys=keys, **options)))
         self.details = [each.detail for each in findings if each.kind not in EVENT_KINDS]

@@ -8,7 +8,10 @@ from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, shuffled_names
 from sabot.games.baccarat import catalogue
 from sabot.log.store import Store
+from sabot_firmware.table.dealing import KEY
+from sabot_protocol import enums
 
+_VOID = enums.BUTTONS.index("void")
 GAMES = {
     "MINI": "mini", "PAIRS": "mini-pairs", "EZ": "ez-mini", "MIDI": "md-midi", "PA": "pa-midi",
 }  # fmt: skip
@@ -25,8 +28,10 @@ def evenings(rng: random.Random) -> dict[str, FirmwareLog]:
     boxes.load()
     for _ in range(rng.randint(3, 9)):
         boxes.round(rng.randint(1, 7), rng)
+    boxes.give("next")
+    boxes.act([*boxes.dealing.switched(KEY, True), *boxes.dealing.pressed(_VOID)])
     found["BOXES"] = boxes
-    hands = HandLog()
+    hands = HandLog().seat(4).play("key+ void key-")
     for _ in range(rng.randint(2, 5)):
         hands.deal_random(rng)
     found["HANDS"] = hands

@@ -17,6 +17,7 @@ class HandLog(FirmwareLog):
 
     def __init__(self, **chosen: object) -> None:
         super().__init__()
+        self.hole_cards = str(chosen.get("hole_cards", "all"))
         self.game = games.game_of(document(chosen))
         self.dealing = Dealing(self.game, 0, 0)
 
@@ -43,7 +44,8 @@ class HandLog(FirmwareLog):
         `whole` one has its river."""
         seats = rng.randint(2, 10)
         self.seat(seats)
-        plan, deck = HandPlan(seats), rng.sample(NAMES, len(NAMES))
+        plan = HandPlan(seats, hole_cards=self.hole_cards)
+        deck = rng.sample(NAMES, len(NAMES))
         while not plan.ended:
             word = deck.pop() if plan.due() else self._decision(rng, plan, whole=whole)
             if plan.due():
@@ -55,6 +57,8 @@ class HandLog(FirmwareLog):
 
     @staticmethod
     def _decision(rng: random.Random, plan: HandPlan, *, whole: bool) -> str:
+        if plan.marking:
+            return rng.choice(("next", "burn", "burn", "reveal"))
         if plan.steps[0] == "showdown" or (not whole and rng.random() < 0.1):
             return "next" if plan.asked else "reveal"
         return "burn" if not plan.asked and rng.random() < 0.3 else "next"

@@ -122,7 +122,9 @@ class NaivePrograms:
         """The notary."""
         return [*self._command, "notary", address, str(key)]
 
-    def compare(self, log: Path, address: str, notary: Path, keys: Path) -> Sequence[str]:
+    def compare(
+        self, log: Path, address: str, notary: Path, keys: Path, elsewhere: Sequence[str]
+    ) -> Sequence[str]:
         """There is no such command."""
         return ()
 

@@ -38,6 +38,7 @@ def make(path: Path, version: int) -> None:
         connection.executescript(OF_2 + "".join(ADDED[each] for each in ADDED if each <= version))
         about = [("format", "sabot-log"), ("version", str(version))]
         connection.executemany("INSERT INTO about VALUES (?, ?)", about)
+    path.chmod(0o600)
 
 
 def tables_of(path: Path) -> list[tuple[object, ...]]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from sabot_protocol import events
+from sabot_protocol import enums, events
 from sabot_protocol.schema import Shape
 
 SECRET = bytes(range(7, 39))
@@ -25,6 +25,17 @@ def commitment_to(key: bytes) -> bytes:
     return sha256(b"sabot seal" + key).digest()
 
 
+def seat_key(key: bytes, seat: int) -> bytes:
+    """The key of a seat, made of its round's key."""
+    return hmac.new(key, b"sabot seat" + bytes([seat]), hashlib.sha256).digest()
+
+
+def seat_of(position: int) -> int:
+    """The seat at a position; 0 for the burned cards, and those put aside."""
+    name = enums.POSITIONS[position]
+    return int(name.removeprefix("seat_")) if name.startswith("seat_") else 0
+
+
 def sealed_card(key: bytes, place: int, card: int) -> bytes:
     """A card under the key of its round, at a place among its sealed cards."""
     pad = hmac.new(key, b"sabot card" + bytes([place]), hashlib.sha256).digest()[:16]
@@ -39,17 +50,24 @@ class Sealer:
         """Of the present round."""
         self._secret = secret
         self._place = 0
+        self._by_seat = False
 
     def values_of(self, shape: Shape, values: Sequence[Any], number: int) -> Sequence[Any]:
         """The values of event `number`, as a shoe records them. The dealing gives `seal` and
         `unsealed` none, and `sealed_card` its card."""
         if shape is events.SEAL:
             self.key, self._place = round_key(self._secret, number), 0
+            self._by_seat = bool(values)
             return (commitment_to(self.key),)
         if shape is events.SEALED_CARD:
             self._place += 1
             place = self._place - 1
-            return (place, sealed_card(self.key, place, values[0]), *values[1:])
+            key = seat_key(self.key, seat_of(values[1])) if self._by_seat else self.key
+            return (place, sealed_card(key, place, values[0]), *values[1:])
+        if shape is events.SEAT_SEAL:
+            return (*values, commitment_to(seat_key(self.key, values[0])))
+        if shape is events.SEAT_UNSEALED:
+            return (*values, seat_key(self.key, values[0]))
         if shape is events.UNSEALED:
             return values or (self.key,)
         return values

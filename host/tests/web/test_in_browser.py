@@ -144,10 +144,10 @@ def test_every_page_is_whole_legible_and_quiet_for_its_roles(
             *WITHOUT_SIGN_IN,
             *(path for path, right in PAGES.items() if may(role, right)),
         ]:
-            for width in WIDTHS:
+            answer = page.goto(url + path, wait_until="load")
+            assert answer is not None and answer.status == 200, path
+            for width in WIDTHS[:1] if dark else WIDTHS:  # colours make little wider
                 page.set_viewport_size({"width": width, "height": width * 9 // 16})
-                answer = page.goto(url + path, wait_until="load")
-                assert answer is not None and answer.status == 200, path
                 wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
                 assert wide <= 0, f"{path} is {wide} px wider than {width}"
             assert page.title().strip() and page.locator("h1").count() == 1, path

@@ -177,6 +177,7 @@ def test_the_printed_page_is_whole_in_itself_and_is_noted(armed: Screens) -> Non
         assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
         assert "<script" not in page and "src=" not in page and "<link" not in page
         assert "Printed" in page and "by surveillance" in page
+        assert "Speaks up to" in page
         if MIDI in path:
             assert not any(card_symbol(card) in page for card in FACE_DOWN)
         disposition = answer.headers["content-disposition"]

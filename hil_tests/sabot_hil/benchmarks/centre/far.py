@@ -38,7 +38,11 @@ class Far:
     records: int
     per_s: float
     of_near: float
-    """Compared with the first."""
+    """Compared with the first. On a machine that does something else too it varies by a half."""
+    round_trips: int
+    """That the sites have waited for, one after the other."""
+    of_near_by_count: float
+    """The same with the first one's time for all else, and these round trips on top of it."""
     presence_late_s: float
     """After which time presence that was noted at the start was at the centre, with a record of
     every unit each second; 0 if that was not measured."""
@@ -54,13 +58,22 @@ def measure(
         records = floor.log_more(events)
         for round_trip_ms in round_trips_ms:
             with server_folder() as folder, Centre(folder, floor, round_trip_ms / 1000) as centre:
+                begun_at = centre.round_trips
                 centre.start_forwarders()
                 per_s = rate(centre.wait_for(records))
+                trips = centre.round_trips - begun_at
                 late_s = 0.0
                 if presence:
                     late_s, more = _presence_late_s(centre, floor)
                 near = found[0].per_s if found else per_s
-                found.append(Far(round_trip_ms, sites, units, records, per_s, per_s / near, late_s))
+                near_s = records / near
+                by_count = near_s / (near_s + trips / sites * round_trip_ms / 1000)
+                found.append(
+                    Far(
+                        round_trip_ms, sites, units, records, per_s, per_s / near, trips, by_count,
+                        late_s,
+                    )
+                )  # fmt: skip
                 print_figures(found[-1])
                 records += more if presence else 0
     return found

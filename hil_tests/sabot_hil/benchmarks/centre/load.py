@@ -106,7 +106,7 @@ def chain_speed(centre: Centre, floor: Floor, records: int) -> ChainSpeed:
     notary_s = time.perf_counter() - begin_s
     log = next(iter(floor.logs.values()))
     begin_s = time.perf_counter()
-    run_sabot("verify", "--db", log, "--keys", floor.keys)
+    run_sabot("verify", "--db", log, "--keys", floor.keys, "--elsewhere", "*")
     verify_s = time.perf_counter() - begin_s
     return ChainSpeed(records / notary_s, records / len(floor.logs) / verify_s)
 

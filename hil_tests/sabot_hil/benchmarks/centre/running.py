@@ -103,6 +103,11 @@ class Centre:
             for forwarder in self.forwarders:
                 os.kill(forwarder.pid, signal.SIGCONT)
 
+    @property
+    def round_trips(self) -> int:
+        """How many round trips the sites have waited for; 0 without a delay."""
+        return 0 if self._delay is None else self._delay.round_trips
+
     def taken(self) -> int:
         """How many records the centre has taken."""
         row = self._connection.execute("SELECT coalesce(sum(records), 0) FROM sabot.units")

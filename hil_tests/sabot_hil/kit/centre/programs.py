@@ -48,7 +48,9 @@ class Programs(Protocol):
     def notary(self, address: str, key: Path, keys: Path) -> Sequence[str]:
         """The command that signs at the centre."""
 
-    def compare(self, log: Path, address: str, notary: Path, keys: Path) -> Sequence[str]:
+    def compare(
+        self, log: Path, address: str, notary: Path, keys: Path, elsewhere: Sequence[str]
+    ) -> Sequence[str]:
         """What the auditor's command finds wrong with a site's log and a centre, but for events
         that the shoe itself says it lost."""
 
@@ -84,9 +86,13 @@ class SabotPrograms:
         given = "--db", address, "--key", str(key), "--keys", str(keys), "--every", "1"
         return later("notary", *given)
 
-    def compare(self, log: Path, address: str, notary: Path, keys: Path) -> Sequence[str]:
-        """The findings of `sabot verify --receipts`."""
-        given = "--receipts", address, "--notary", notary, "--keys", keys
+    def compare(
+        self, log: Path, address: str, notary: Path, keys: Path, elsewhere: Sequence[str]
+    ) -> Sequence[str]:
+        """The findings of `sabot verify --receipts`; `elsewhere` are units of other logs."""
+        given = ["--receipts", address, "--notary", str(notary), "--keys", str(keys)]
+        for unit in elsewhere:
+            given += ["--elsewhere", unit]
         found = run_sabot("verify", "--db", log, *given, "--json", code=None).stdout
         return [
             f"verify: {each['unit']} event {each['event']}: {each['kind']}: {each['detail']}"

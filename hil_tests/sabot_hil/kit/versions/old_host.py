@@ -38,6 +38,10 @@ _RUN_S = 300.0
 _VERSION = re.compile(r'^VERSION = "?([^"\n]+)"?$', re.MULTILINE)
 
 
+_ELSEWHERE = "*, @desk, 6abd408b4191f8cc"
+"""All other units, the desk of another log, and the game of the golden log of version 2."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostVersion:
     """The host whose packages are below `root`, under a `name` for tables."""
@@ -61,6 +65,12 @@ class HostVersion:
         # Modules are compiled once: compiling is a third of what a short command costs.
         own = {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "", "COLUMNS": "200"}
         return {**os.environ, **own, "SABOT_PASSPHRASE": PASSPHRASE, **more}
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        """The options by which `verify` takes a log for one of several that share a key file, and
+        of which the oldest has no game documents. 0.2.0 does not ask for what is missing."""
+        return () if self.firmware == "0.2.0" else ("--elsewhere", _ELSEWHERE)
 
     def command(self, *arguments: object) -> list[str]:
         """The command that runs Python; `environment` has the packages."""

@@ -43,10 +43,8 @@ _CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
             f"{_GRAMS}notable=False, since={PROTOCOL})\n\nEVENTS = (\n",
         ),
         (
-            '"SHA-256 of the document of the game that was dealt", rule="sha256"),\n'
-            "        notable=True,\n    ),\n)\n",
-            '"SHA-256 of the document of the game that was dealt", rule="sha256"),\n'
-            "        notable=True,\n    ),\n    WEIGHED,\n)\n",
+            "        since=11,\n    ),\n)\n",
+            "        since=11,\n    ),\n    WEIGHED,\n)\n",
         ),
     ],
     "protocol/sabot_definitions/messages.py": [
@@ -67,11 +65,11 @@ _CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
     ],
     "firmware/sabot_firmware/table/shoe_of_cards.py": [
         (
-            "        self._record(events.SHOE_LOADED, self.game.decks, self.game.name, "
+            "        self.record(events.SHOE_LOADED, self.game.decks, self.game.name, "
             "self.card_set)\n",
-            "        self._record(events.SHOE_LOADED, self.game.decks, self.game.name, "
+            "        self.record(events.SHOE_LOADED, self.game.decks, self.game.name, "
             "self.card_set)\n"
-            f"        self._record(events.SHOE_WEIGHED, {GRAMS} + self.shoe)\n",
+            f"        self.record(events.SHOE_WEIGHED, {GRAMS} + self.shoe)\n",
         ),
         (
             "counts, inventory.unread, inventory.expected())",

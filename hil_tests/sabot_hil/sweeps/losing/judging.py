@@ -52,7 +52,10 @@ def findings(world: World) -> list[str]:
             if number > truth.newest(unit):
                 found.append(f"{site.role} lacks {unit} event {number}, which was durable")
         address = world.server.address(OWNER)
-        found += world.programs.compare(site.log_path, address, world.notary_file, world.keys_file)
+        others = [unit for each in world.sites if each is not site for unit in each.units]
+        found += world.programs.compare(
+            site.log_path, address, world.notary_file, world.keys_file, others
+        )
     return found + _printed(world) + _ended(world)
 
 

@@ -106,7 +106,7 @@ def forward(site: Version, centre: Version, folder: Path) -> str:
         verified(centre.host, owner, _KEYS, folder)
         auditor = max(site, centre, key=lambda version: version.age).host
         auditor.run("database", "migrate", owner, cwd=folder)
-        given = "--receipts", owner, *_PUBLIC, "--keys", _KEYS
+        given = "--receipts", owner, *_PUBLIC, "--keys", _KEYS, *auditor.elsewhere
         auditor.run("verify", "--db", db, *given, cwd=folder)
     return "forwarded"
 

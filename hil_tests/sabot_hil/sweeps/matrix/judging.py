@@ -64,7 +64,7 @@ def verified(
     host: HostVersion, db: Path | str, keys: Path, cwd: Path, *more: object
 ) -> Mapping[str, Any]:
     """Return what `sabot verify` of this host says of a log; it must have no finding."""
-    given = "--db", db, "--keys", keys, *more, "--json"
+    given = "--db", db, "--keys", keys, *host.elsewhere, *more, "--json"
     done = host.run("verify", *given, cwd=cwd, code=None)
     assert done.returncode == 0, f"{host.name} verify: {done.returncode} {done.stdout}{done.stderr}"
     found: Mapping[str, Any] = json.loads(done.stdout)

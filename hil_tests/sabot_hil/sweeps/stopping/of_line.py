@@ -13,6 +13,22 @@ from sabot_hil.sweeps.stopping.told import Scene
 _XON = 0x11
 
 
+@scene("never", "not there")
+@contextmanager
+def _never(folder: Path, way: str) -> Iterator[Scene]:
+    with House(folder) as house:
+        house.measured("log", house.deal().port, folder / "nothing", "--db", house.db)
+        screens, alarms = house.screens(), house.prometheus()
+        yield Scene(
+            lambda: None,
+            {
+                Where.SCREEN: lambda: screens.text("/"),
+                Where.ALERT: lambda: screens.text("/alerts"),
+                Where.METRIC: alarms.alerts,
+            },
+        )
+
+
 @scene("line", "damaged", "half")
 @contextmanager
 def _line(folder: Path, way: str) -> Iterator[Scene]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sabot.audit.absence.elsewhere import Elsewhere
 from sabot.audit.verify import VerifyOptions, verify_log
 from sabot.keys.chain_keys import Keys
 from sabot_hil.benchmarks.centre import cost
@@ -17,8 +18,10 @@ pytestmark = pytest.mark.slow
 def test_verify_finds_nothing_in_the_logs_that_a_centre_is_loaded_with(tmp_path: Path) -> None:
     floor = Floor(tmp_path, sites=2, shoes=10)
     assert floor.log_more(300) == floor.log_more(300) == 3000
+    others = Elsewhere(["*"])  # the other site has them
     for log in floor.logs.values():
-        findings, summary = verify_log(log, VerifyOptions(keys=Keys.load(floor.keys)))
+        options = VerifyOptions(keys=Keys.load(floor.keys), elsewhere=others)
+        findings, summary = verify_log(log, options)
         assert not findings and summary.events == 3000, findings[:3]
 
 

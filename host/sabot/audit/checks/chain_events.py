@@ -79,12 +79,16 @@ class ChainMacs:
             before = mac
         return True
 
-    def epoch_of_key(self, before: bytes, record: bytes, mac: bytes, newest: int) -> int | None:
-        """The epoch whose key makes this MAC; None if no key does. It tries the keys up to event
-        `newest`, and a few more because the shoe may be ahead of its log."""
+    def epoch_of_key(
+        self, number: int, before: bytes, record: bytes, mac: bytes, newest: int
+    ) -> int | None:
+        """Return the epoch whose key makes the MAC in the place of event `number`; None if no key
+        does. It tries the keys near its own up to event `newest`, and a few more because the shoe
+        may be ahead of its log."""
         keys = self.keys
         if keys is not None:
-            for epoch in keys.epochs(chain.epoch_of(newest) + _AHEAD_EPOCHS):
+            last = chain.epoch_of(newest) + _AHEAD_EPOCHS
+            for epoch in keys.epochs_near(chain.epoch_of(number), last):
                 if chain.mac(keys.mac_key(epoch), before, record) == mac:
                     return epoch
         return None

@@ -7,13 +7,14 @@ last notes could not be found.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 import cbor2
 
+from sabot import numbers
 from sabot.audit import chain
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import FoundInUnit
@@ -26,7 +27,8 @@ from sabot_protocol.events import MAC_SIZE
 
 TABLES = ("desk", "desk_key", "users", "sessions")
 _PROBED = 64  # the first notes, which are tried to find out which key made them
-_FARTHEST = 10_000_000  # most notes that can be missing: no desk writes more
+_FARTHEST = 1_000_000  # most notes that can be missing
+_MOST_NOTES = chain.epoch_of(chain.MOST_EVENTS)  # a desk has an epoch for each note
 _SHOWN = 60  # characters of a name
 _LONGEST = 200  # characters or bytes of a value in the tables of users and sessions
 _IN_ORDER = "ORDER BY number"
@@ -42,6 +44,9 @@ class _State:
     """By name: role, SHA-256 of the hash, whether closed, when made."""
     sessions: dict[bytes, tuple[str, int]] = field(default_factory=dict)
     """By the SHA-256 of the token: of whom, and since when."""
+    named: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """By the name of a unit: the last event, and the last shoe of cards with its last round, which
+    notes are about; 0 for none."""
 
     def take(self, unix_ms: int, by: str, kind: str, fields: dict[str, Any]) -> None:
         """Take a note. Raises KeyError if it lacks a field, or changes a user who is not there."""
@@ -62,6 +67,16 @@ class _State:
             self.sessions[fields["session"]] = (by, unix_ms)
         elif kind == "signed_out":
             self.sessions.pop(fields["session"], None)
+        elif kind == "alert":
+            self._name(fields["unit"], fields["event"] or 0, 0, 0)
+        elif kind in ("round_opened", "exported"):
+            self._name(fields["unit"], 0, fields["shoe"], fields["round"])
+
+    def _name(self, unit: str, event: int, shoe: int, round_: int) -> None:
+        if not all(map(isinstance, (unit, event, shoe, round_), (str, int, int, int))):
+            raise TypeError("a place of another type")
+        before, *place = self.named.get(unit, (0, 0, 0))
+        self.named[unit] = (max(before, event), *max((place[0], place[1]), (shoe, round_)))
 
     def _end_sessions(self, name: str) -> None:
         self.sessions = {key: each for key, each in self.sessions.items() if each[0] != name}
@@ -76,19 +91,24 @@ def exists(connection: Connection) -> bool:
     )
 
 
-def check(connection: Connection, keys: Keys | None, found: FoundInUnit) -> None:
+def check(
+    connection: Connection, keys: Keys | None, found: FoundInUnit
+) -> Mapping[str, tuple[int, int, int]]:
     """Report to `found` everything that is wrong with the desk, by number of the note. Who may not
-    read its secrets checks its notes only."""
+    read its secrets checks its notes only.
+
+    Return which units the notes are about, by name: the last event, and the last shoe of cards with
+    its last round; 0 for none."""
     ratchet = _ratchet(keys, islice(_rows(connection, _IN_ORDER), _PROBED))
     if ratchet is None:
         found.add(0, "no_key", f"there is no key of {UNIT}: its notes were not checked")
     state = _State()
     due = _check_notes(_rows(connection, _IN_ORDER), ratchet, state, found)
-    if not connection.reads_secrets():
-        return
-    _check_key(connection, due, ratchet, found)
-    _check_users(connection, state, found)
-    _check_sessions(connection, state, found)
+    if connection.reads_secrets():
+        _check_key(connection, due, ratchet, found)
+        _check_users(connection, state, found)
+        _check_sessions(connection, state, found)
+    return state.named
 
 
 def _check_notes(
@@ -97,7 +117,7 @@ def _check_notes(
     """Check the chain, and take what its notes say. Return the number of the next note."""
     due, before = 1, None if ratchet is None else ratchet.chain
     for number, record, mac in rows:
-        if not due <= number <= due + _FARTHEST:
+        if not due <= number <= min(due + _FARTHEST, _MOST_NOTES):
             found.add(due, "changed", f"a row {number}, which no desk can have written")
             continue
         if number > due:
@@ -137,7 +157,7 @@ def _check_key(
         found.add(due, "truncated", f"{detail}, but the log ends with note {due - 1}")
     elif not isinstance(secret, bytes) or len(secret) != KEY_SIZE:
         found.add(due, "truncated", "the secret of the next note is not a secret")
-    elif ratchet is not None:
+    elif ratchet is not None and due <= _MOST_NOTES:
         if hashlib.sha256(MAC_LABEL + secret).digest() != ratchet.mac_key(due):
             detail = "the secret is not that of the next note: notes were removed at the end"
             found.add(due, "truncated", detail)
@@ -183,11 +203,12 @@ def _ratchet(keys: Keys | None, rows: Iterable[_Row]) -> Ratchet | None:
     ratchets = [Ratchet(key) for each in chains if (key := keys.first_key(UNIT, each)) is not None]
     first = list(rows)
     for ratchet in ratchets:
-        befores = [ratchet.chain or b"", *(mac for _, _, mac in first)]
-        for before, (number, record, mac) in zip(befores, first, strict=False):
-            if 0 < number <= _FARTHEST:
+        due, before = 1, ratchet.chain or b""
+        for number, record, mac in first:
+            if number == due <= _MOST_NOTES:
                 if chain.mac(ratchet.mac_key(number), before, record) == mac:
                     return ratchet
+            due, before = number + 1, mac
     return ratchets[-1]
 
 
@@ -198,6 +219,8 @@ def _decoded(record: bytes) -> tuple[int, int, str, str, dict[str, Any]]:
         shortest = cbor2.dumps(note, canonical=True)
     except (cbor2.CBORError, RecursionError, OverflowError, ValueError, TypeError):
         raise ValueError("it is not CBOR") from None
+    if not numbers.fit(note):
+        raise ValueError("it has a number of over 64 bits")
     if not isinstance(note, list) or [type(each) for each in note] != [int, int, str, str, dict]:
         raise ValueError("it has other items than a note")
     if shortest != record:

@@ -19,6 +19,9 @@ class Finding:
 
     About the file: `file` (damaged as a database, or with values that no log has).
 
+    About what is missing: `absent` (a unit, a chain, a desk or a round that something names, and
+    that the log does not have), and `truncated` and `game` below.
+
     About the audit chain: `changed` (the bytes of a record or of its MAC), `missing` (events that
     are not in the log), `inserted` (records that do not belong there), `doubled` (events that are
     in the log twice), `reordered` (events in another place), `truncated` (the log once had events
@@ -75,15 +78,16 @@ class Note:
 
     Kinds: `removed` (records that a tombstone replaces), `clock` (a host set the clock back by more
     than two minutes or ahead by more than a year, or did not set it before rounds were dealt),
-    `seam` (which board has taken the place of which),
-    `no_desk` (the keys have one of a desk, which the log does not have: it was removed, or is that
-    of another log), `unread` (what the desk keeps secret may not be read by this role, and was not
-    checked),
-    `elsewhere` (findings outside the requested shoe of cards), `receipted` (events that a receipt
-    counts, and that the operator removed since), `receipts` (those that one side has and the other
-    does not), `other_units` (receipts of units that this site does not have), `unknown` (events of
-    later versions: a kind, a field or a word that this version does not know; their chain was
-    checked), `not_judged` (the rounds and shoes of cards that such an event is in).
+    `seam` (which board has taken the place of which), `known_elsewhere` (what would be `absent`,
+    and is elsewhere by the word of the person who verifies), `sealed` (sealed rounds that were
+    never opened, and why), `closed` (how many sealed cards no key opens, by the house's choice, and
+    of how many shoes of cards that leaves the composition unproven), `unread` (what the desk keeps
+    secret may not be read by this role, and was not checked), `elsewhere` (findings outside the
+    requested shoe of cards), `receipted` (events that a receipt counts, and that the operator
+    removed since), `receipts` (those that one side has and the other does not, or whose signer was
+    not checked), `other_units` (receipts of units that this site does not have), `unknown` (events
+    of later versions: a kind, a field or a word that this version does not know; their chain was
+    checked), `not_judged` (the rounds and shoes of cards that an unknown event is in).
     """
 
     unit: str

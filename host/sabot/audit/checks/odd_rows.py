@@ -68,11 +68,17 @@ class OddRows:
         # By the event that should be in a row: the event that is.
         self._misplaced_rows: dict[int, int] = {}
         self._altered: tuple[ChainRow, int, bytes, str] | None = None
+        self._hole = 0, 0  # the newest one: the events before and after it
 
     @property
     def undecided(self) -> bool:
         """Whether rows are in doubt or repeat others."""
         return bool(self._doubt.count) or self._replaying
+
+    @property
+    def _farthest(self) -> int:
+        """The largest number that the next row may have: beyond, no key is derived."""
+        return min(self._here.due + _FARTHEST, chain.MOST_EVENTS)
 
     def take(self, row: Any, record: Any, mac: Any, values: Values | None) -> Iterator[Values]:
         """Take a row that is not the next good one. Yield the values of usable events."""
@@ -99,7 +105,7 @@ class OddRows:
             yield from self._after_good(odd)
 
     def _after_good(self, row: ChainRow) -> Iterator[Values]:
-        if row.row < self._here.due_row or row.at > self._here.due + _FARTHEST:
+        if row.row < self._here.due_row or row.at > self._farthest:
             detail = (
                 f"a row {row.row} instead of {self._here.due_row}, which no shoe can have written"
             )
@@ -134,6 +140,7 @@ class OddRows:
         elif self._here.due > row.at:
             self._report(row.at, "tombstone", _STILL_THERE)
             self._here.before = None
+        self._hole = self._here.due, row.at
         self._here.due, self._here.due_row = row.at, row.row
         self._lost(row.at)
         if self._here.before is None or self._continues(self._here.before, row.at, row):
@@ -401,16 +408,24 @@ class OddRows:
         self._holes.ended()
         if self._altered is not None:
             row, number, before, detail = self._altered
-            epoch = self._macs.epoch_of_key(before, row.record, row.mac, self._here.due)
+            epoch = self._macs.epoch_of_key(
+                number, before, row.record, row.mac, self._newest_carried()
+            )
             if epoch is not None:
                 own = chain.epoch_of(number)
                 detail = f"made with the key of epoch {epoch}, but it is of epoch {own}"
                 detail += ": that key was stolen"
             self._report(number, "changed" if epoch is None else "wrong_epoch", detail)
 
+    def _newest_carried(self) -> int:
+        """Return the number up to which events are there; a single one after a hole is only a
+        claim."""
+        before_hole, after_hole = self._hole
+        return before_hole if self._here.due <= after_hole + 1 else self._here.due
+
     def _continues(self, before: bytes | None, number: int, row: ChainRow) -> bool:
         """Whether `row` holds event `number`, and continues the event whose MAC is `before`."""
-        if row.own != number or not 0 < number < self._here.due + _FARTHEST:
+        if row.own != number or not 0 < number <= self._farthest:
             return False
         if self._macs.keys is None:
             return True

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from sabot.audit.absence.named import game
 from sabot.audit.chain import MacKeys
 from sabot.audit.checks.chain_checks import ChainChecks, Place
 from sabot.audit.checks.chain_events import RawRecord
@@ -18,8 +19,10 @@ from sabot.audit.checks.decoding import Values, values_of
 from sabot.audit.checks.findings import MOST_OF_A_KIND, Finding, FoundInUnit, Note, Summary
 from sabot.audit.checks.index_checks import IndexChecks
 from sabot.audit.checks.shoe_span import ShoeSpan
+from sabot.audit.play.closed_cards import ClosedCards
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.later_events import LaterEvents
+from sabot.audit.play.never_opened import NeverOpened
 from sabot.audit.play.play_checks import PlayChecks
 from sabot.audit.play.seal_checks import PlainCards
 from sabot.link.events import BootEvent, Event
@@ -56,6 +59,8 @@ class CheckedPart:
     dealt_by: Mapping[bytes, int]
     plain: PlainCards
     later_events: LaterEvents
+    never_opened: NeverOpened
+    closed: ClosedCards
 
 
 class UnitChecks:
@@ -154,6 +159,8 @@ class UnitChecks:
             self._play.dealt_by,
             self._play.plain,
             self._play.later_events,
+            self._play.never_opened,
+            self._play.closed,
         )
 
     def join(self, part: CheckedPart) -> bool:
@@ -171,7 +178,15 @@ class UnitChecks:
         self._previous, self._base = part.ends.previous, part.ends.base
         self._clock.latest = part.latest
         self._play.resume(part.ends.play)
-        self._play.count(part.rounds, part.timeless, part.dealt_by, part.plain, part.later_events)
+        self._play.count(
+            part.rounds,
+            part.timeless,
+            part.dealt_by,
+            part.plain,
+            part.later_events,
+            part.never_opened,
+            part.closed,
+        )
         self._found.join(part.found)
         self._notes += part.notes[: max(0, MOST_OF_A_KIND - len(self._notes))]
         return True
@@ -193,17 +208,21 @@ class UnitChecks:
         if self._index is not None:
             self._index.ended(self._chain.next_number, self._chain.holes.missing)
         self._clock.ended(play.timeless)
+        play.ended()
         for number, detail in play.plain.wrong():
             found.add(number, "seal", detail)
         if self._games is not None:
-            for number, detail in self._games.missing(play.dealt_by):
-                if number > self._games.optional_up_to:
-                    found.add(number, "game", f"{detail}; what its rounds paid cannot be checked")
+            for number, sha256, what in self._games.missing(play.dealt_by):
+                absent = game(self._unit, number, sha256, what, self._games.elsewhere)
+                if isinstance(absent, Note):
+                    self._notes.append(absent)
                 else:
-                    self._notes.append(Note(self._unit, number, "game", detail))
+                    found.add(absent.event, absent.kind, absent.detail)
         summary.events += self._chain.rows
         summary.rounds += play.rounds if self._span is None else self._span.rounds()
         self._notes += [Note(self._unit, *note) for note in play.later_events.notes()]
+        self._notes += [Note(self._unit, *note) for note in play.never_opened.notes()]
+        self._notes += [Note(self._unit, *note) for note in play.closed.notes()]
         summary.not_judged += play.later_events.rounds
         summary.notes += self._notes
         summary.notes += [Note(self._unit, *note) for note in self._chain.notes]

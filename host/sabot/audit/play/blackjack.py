@@ -117,7 +117,7 @@ class BlackjackChecks:
             return
         for place, each in enumerate(due.results):
             logged = self._round.results[place] if place < len(self._round.results) else None
-            if logged != each:
+            if logged not in (each, due.before_0_3.get(place, each)):
                 yield f"{_result_text(logged)} in the log, {_result_text(each)} by the cards"
         for logged in self._round.results[len(due.results) :]:
             yield f"{_result_text(logged)} in the log, but there is no such hand"
@@ -135,6 +135,9 @@ class _Due:
 
     results: list[list[Any]]
     dealer: list[Any]
+    before_0_3: dict[int, list[Any]]
+    """By its place, the result of a late surrender against a blackjack as firmware before 0.3
+    recorded it, "surrendered". What is paid follows from the rules, and is the same."""
 
 
 class _Wrong(Exception):
@@ -168,7 +171,13 @@ class _Replay:
             for box, hands in enumerate(self._boxes)
             for place, hand in enumerate(hands)
         ]
-        return _Due(results, [total, soft, len(self._dealer)])
+        every = [hand for hands in self._boxes for hand in hands]
+        before_0_3 = {
+            place: [*each[:2], _OUTCOMES.index("surrendered"), *each[3:]]
+            for place, (each, hand) in enumerate(zip(results, every, strict=True))
+            if hand.surrendered
+        }
+        return _Due(results, [total, soft, len(self._dealer)], before_0_3)
 
     @property
     def _has_hole(self) -> bool:
@@ -330,7 +339,7 @@ class _Replay:
         (total, _), (dealer, _) = hand.total, total_of(self._dealer)
         blackjack = len(self._dealer) == 2 and dealer == _MOST
         if hand.surrendered:
-            return "surrendered"
+            return "loses" if blackjack and self._game.surrender == "late" else "surrendered"
         if hand.natural:
             return "pushes" if blackjack else "blackjack"
         if blackjack or total > _MOST:

@@ -2,20 +2,19 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from sabot.audit.absence.elsewhere import NOWHERE, Elsewhere
 from sabot_protocol.games import FamilyGame, GameError, game_of
-
-_SHA_DIGITS = 16
 
 
 class KnownGames:
     """The games of documents. `document_of` returns the document with a SHA-256, None if there is
-    none. Up to event number `optional_up_to` a result's document may be missing.
+    none. `elsewhere` says which documents may be missing.
     """
 
     def __init__(
-        self, document_of: Callable[[bytes], bytes | None], optional_up_to: int = 0
+        self, document_of: Callable[[bytes], bytes | None], elsewhere: Elsewhere = NOWHERE
     ) -> None:
-        self.optional_up_to = optional_up_to
+        self.elsewhere = elsewhere
         self._document_of = document_of
         self._known: dict[bytes, FamilyGame | str] = {}
 
@@ -24,13 +23,14 @@ class KnownGames:
         known = self._looked_up(sha256)
         return known if isinstance(known, FamilyGame) else None
 
-    def missing(self, dealt_by: Mapping[bytes, int]) -> Iterator[tuple[int, str]]:
-        """Yield the event number and what is missing, for each game in `dealt_by`, which has the
-        number of the first result of each game by its SHA-256."""
+    def missing(self, dealt_by: Mapping[bytes, int]) -> Iterator[tuple[int, bytes, str]]:
+        """Yield the event number, the SHA-256 and what is wrong with its document, for each game in
+        `dealt_by` without a usable one. `dealt_by` has the number of the first result of each game
+        by its SHA-256."""
         for sha256, number in dealt_by.items():
             known = self._looked_up(sha256)
             if isinstance(known, str):
-                yield number, f"the game document {sha256.hex()[:_SHA_DIGITS]} {known}"
+                yield number, sha256, known
 
     def _looked_up(self, sha256: bytes) -> FamilyGame | str:
         known = self._known.get(sha256)

@@ -16,6 +16,7 @@ from typing import Any
 from sabot.audit.checks.decoding import UNKNOWN, LaterValues, Values
 from sabot.audit.checks.findings import ReportFinding
 from sabot.audit.play.burned_cards import BurnedCards
+from sabot.audit.play.closed_cards import ClosedCards
 from sabot.audit.play.drawn_cards import DrawnCards
 from sabot.audit.play.families import AllRounds
 from sabot.audit.play.ghost_checks import GhostHands
@@ -23,8 +24,15 @@ from sabot.audit.play.hand_events import HandEvents
 from sabot.audit.play.holdem import HoldemChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.later_events import LaterEvents
+from sabot.audit.play.never_opened import NeverOpened
 from sabot.audit.play.round_checks import RoundChecks
-from sabot.audit.play.seal_checks import ALWAYS_DOWN, SEALED, PlainCards, SealChecks
+from sabot.audit.play.seal_checks import (
+    ALWAYS_DOWN,
+    SEALED,
+    PlainCards,
+    SealChecks,
+    Unsealed,
+)
 from sabot.text import card_symbol, counted
 from sabot_protocol import cards, enums, events
 from sabot_protocol.games import FIRST_CARD, SHOWN, FamilyGame
@@ -59,8 +67,8 @@ _SHA_DIGITS = 16  # how many digits of a game's hash are shown
 _AFTER_THE_END = ("composition", "boot", "gap")
 _PLAY, _SEALS, _HAND = "_play", "_seals", "_hand"
 _NOT_STATE = (
-    "rounds", "timeless", "dealt_by", "plain", "later_events", "handlers", "_take_finding",
-    "_games", _PLAY, _SEALS, _HAND,
+    "rounds", "timeless", "dealt_by", "plain", "later_events", "never_opened", "closed", "handlers",
+    "_take_finding", "_games", _PLAY, _SEALS, _HAND,
 )  # fmt: skip
 """Attributes of PlayChecks that do not change how the next events are judged."""
 _WITHOUT_WORDS = frozenset((events.BOOT.number, events.SHOE_ENDED.number))
@@ -93,6 +101,10 @@ class PlayChecks:
         """The rounds that had to be sealed, if the firmware of their start seals."""
         self.later_events = LaterEvents()
         """Events that are not understood in full."""
+        self.never_opened = NeverOpened()
+        """Sealed rounds whose cards were not opened."""
+        self.closed = ClosedCards()
+        """Cards that stay closed by the choice of the house."""
         self.handlers: list[Callable[[Values], None] | None] = [None] * 256
         """By the number of an event's kind; None for kinds that do not matter here."""
         self._take_finding = report
@@ -105,7 +117,7 @@ class PlayChecks:
         self._follows = False  # whether no event is missing since a shoe of cards was loaded
         self._key_on: bool | None = None  # None: not known
         self._ghosts = GhostHands()
-        self._seals = SealChecks(self._report)
+        self._seals = SealChecks(self._report, self.never_opened)
         self._came = False  # whether a card of the round has come
         self._is_ghost = False  # whether the round is one, which is dealt face up
         self._plain: tuple[int, int] | None = None  # event and start of its first one in plain
@@ -126,7 +138,10 @@ class PlayChecks:
             (events.GHOST_HAND, self._ghost_hand),
             (events.CARD, self._card),
             (events.SEAL, self._seal),
+            (events.SEAL_ESCROW, self._seals.escrow),
+            (events.SEAT_SEAL, self._seals.seat_seal),
             (events.SEALED_CARD, self._sealed_card),
+            (events.SEAT_UNSEALED, self._seat_unsealed),
             (events.UNSEALED, self._unsealed),
             (events.UNREADABLE, self._unreadable),
             (events.DECISION, self._decision),
@@ -160,6 +175,8 @@ class PlayChecks:
         self.dealt_by.clear()
         self.plain.clear()
         self.later_events.clear()
+        self.never_opened.clear()
+        self.closed.clear()
 
     def count(
         self,
@@ -168,10 +185,14 @@ class PlayChecks:
         dealt_by: Mapping[bytes, int],
         plain: PlainCards,
         later_events: LaterEvents,
+        never_opened: NeverOpened,
+        closed: ClosedCards,
     ) -> None:
         """Add what was counted in events that come after those so far."""
         self.plain.join(plain)
+        self.never_opened.join(never_opened)
         self.later_events.join(later_events)
+        self.closed.join(closed)
         self.rounds += rounds
         self.timeless += timeless
         for game, number in dealt_by.items():
@@ -184,6 +205,10 @@ class PlayChecks:
         self._seals.state = own.pop(_SEALS)
         vars(self._hand).update(own.pop(_HAND))
         vars(self).update(own)
+
+    def ended(self) -> None:
+        """Take the end of the log."""
+        self._seals.ended()
 
     def not_judged(self, number: int) -> None:
         """Note that events are missing before event `number`: this shoe of cards and an open round
@@ -230,7 +255,7 @@ class PlayChecks:
         self._drawn = DrawnCards(decks)
         self._burned = BurnedCards()
         self._loaded_game = ""
-        self._results = 0
+        self._results = self._closed_here = 0
         self._ghosts = GhostHands()
         self._round = 0
         self._entered = False  # whether a card was entered by hand and is not dealt yet
@@ -388,8 +413,16 @@ class PlayChecks:
             self._hand.card(position, None, in_round=in_round)
         self._seals.drawn(values, in_round=in_round)
 
+    def _seat_unsealed(self, values: Values) -> None:
+        self._take_opened(self._seals.seat_unsealed(values))
+
     def _unsealed(self, values: Values) -> None:
         unsealed = self._seals.unsealed(values)
+        self.closed.add(unsealed.never)
+        self._closed_here += unsealed.never
+        self._take_opened(unsealed)
+
+    def _take_opened(self, unsealed: Unsealed) -> None:
         for each, card in unsealed.cards:
             self._count(each.number, card, each.position)
             if self._play.takes(each.position):
@@ -498,6 +531,7 @@ class PlayChecks:
         if known is not None:
             never = known.house.get("voided_cards") == "never"
             self._seals.given_up(number, what, may_be=never)
+        self._seals.voided(number)
 
     def _result(self, values: Values) -> None:
         document, was_open = self.round_decided(values, values[_GAME[values[0]]], "a result")
@@ -528,7 +562,10 @@ class PlayChecks:
             return document, False
         self._check_closing()
         self._check_lies(document)
-        self._seals.given_up(values[_NUMBER], what, may_be=False)
+        by_seat = self._seals.by_seat if document is None else document.by_seat
+        self._seals.given_up(values[_NUMBER], what, may_be=by_seat)
+        if document is not None:
+            self.report_game(values, self._seals.unlike(document))
         self._open, self._decided = None, (values[_SHOE], values[_ROUND])
         self.rounds += 1
         self.timeless += values[_UNIX] is None
@@ -582,4 +619,7 @@ class PlayChecks:
             differing = self._drawn.wrong_composition(counts, unread, expected)
             if differing:
                 self._report(values[_NUMBER], "cards", f"the composition says {differing}")
+        if self._closed_here:
+            self.closed.shoes += 1
+            self._closed_here = 0
         self._whole = self.not_composed = False  # later cards belong to no shoe of cards

@@ -256,10 +256,12 @@ def _wrong(found: Status) -> Iterator[str]:
             f"the oldest transaction is {found.figures.transaction_age:,} old; at 2,000,000,000 "
             "the server stops: vacuum it, and see what keeps it from being vacuumed"
         )
-    is_signed = any(unit.receipted for unit in found.units)
+    # A notary signs at a centre, which has sites. It counts from the first event that waits: the
+    # newest is never old while cards are dealt.
+    is_signed = any(unit.receipted or unit.site for unit in found.units)
     for unit in found.units:
-        waits_s = time.time() - (unit.received_unix_ms or 0) / 1000
-        if is_signed and unit.newest > unit.receipted and waits_s > NOTARY.after_s:
+        waits_s = time.time() - (unit.unsigned_unix_ms or time.time() * 1000) / 1000
+        if is_signed and waits_s > NOTARY.after_s:
             yield NOTARY.say(unit=unit.unit, time=_minutes(waits_s))
         if not unit.has_newest:
             yield GONE.say(unit=unit.unit, first=unit.newest, last=unit.newest)

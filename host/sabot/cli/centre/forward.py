@@ -178,6 +178,8 @@ class _Shown:
 
     def reached(self, numbers: Mapping[str, int], newest: Mapping[str, int]) -> None:
         self._progress.reached(numbers)
+        there = [unit for unit, number in numbers.items() if number > 0]
+        self._figures.receipts.awaited(there, time.time_ns() // 1_000_000)
         waiting = sum(max(0, last - numbers.get(unit, 0)) for unit, last in newest.items())
         self._left = waiting
         self._bar.update(self._task, description=self._line(waiting))

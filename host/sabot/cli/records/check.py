@@ -9,7 +9,8 @@ import typer
 
 from sabot.audit import checkpoints as kept_elsewhere
 from sabot.audit import receipts as receipted
-from sabot.audit.bundle import verify_bundle
+from sabot.audit.absence.elsewhere import Elsewhere
+from sabot.audit.bundle import BundleVerdict, verify_bundle
 from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.verify import VerifyOptions, verify_log
 from sabot.cli import options
@@ -26,7 +27,6 @@ from sabot.cli.view import (
 from sabot.desk.notes import UNIT
 from sabot.errors import DiskFull
 from sabot.keys import signing
-from sabot.keys.chain_keys import Keys
 from sabot.log.place import Place, place_of
 from sabot.log.store import Store, open_store
 from sabot.terminal import plain
@@ -61,6 +61,14 @@ def verify(
             "the log with the receipts that it has itself.",
         ),
     ] = None,
+    elsewhere: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Known to be in another log, and not looked for: a unit, 'SHOE-2 to SHOE-40', "
+            "'MACAU-*', @desk, or the first digits of a chain or game document; may be repeated.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool,
         typer.Option("--json", help='Print {"ok": ..., "findings": [...], "notes": [...]}.'),
@@ -69,24 +77,32 @@ def verify(
     """Check a log: audit chain, numbers, records, every round. Exit code 1: findings.
 
     The audit chain is checked with the units' keys (--keys); a unit without a key is a finding.
+    What the key file or the log names and the log lacks is a finding, except --elsewhere.
     --shoe leaves out findings and rounds of other shoes of cards, but the chain is still checked
     through the whole log. A note is about something that a good log can have. --receipts finds what
     the site or the centre lacks of what was receipted; a log that is named there is compared too.
     """
     if receipts and not notary:
         raise typer.BadParameter("--receipts needs the notary's public key: --notary NAME.pub.pem")
+    try:
+        known_elsewhere = Elsewhere(elsewhere or ())
+    except ValueError as error:
+        raise typer.BadParameter(f"--elsewhere {error}") from None
     if bundle is not None:
         if shoe is not None or checkpoints is not None:
             raise typer.BadParameter("--shoe and --checkpoints are for logs, not for a bundle")
         if notary:
             raise typer.BadParameter("--receipts and --notary are for logs, not for a bundle")
-        _verify_bundle(bundle, load_keys(keys), operator, as_json)
+        checked = verify_bundle(bundle, load_keys(keys), operator, known_elsewhere)
+        _print_bundle(checked, bundle, as_json)
         return
     against = VerifyOptions(
         keys=default_keys(keys),
         operator=None if operator is None else signing.load_public(operator),
         kept=() if checkpoints is None else _checkpoints(checkpoints),
         shoe=shoe,
+        elsewhere=known_elsewhere,
+        own_receipts=not notary,
     )
     with open_store(db) as store:
         total = sum(store.last_number(unit) for unit in store.units())
@@ -166,8 +182,7 @@ def _check_replaceable(path: Path, store: Store) -> None:
             console.print(plain(_line(finding, path)), soft_wrap=True)
 
 
-def _verify_bundle(path: Path, keys: Keys | None, operator: Path | None, as_json: bool) -> None:
-    checked = verify_bundle(path, keys, operator)
+def _print_bundle(checked: BundleVerdict, path: Path, as_json: bool) -> None:
     with verdict(checked.findings):
         if as_json:
             print_json(checked.as_json())

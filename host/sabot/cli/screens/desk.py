@@ -72,6 +72,8 @@ def _what(kind: str, fields: Mapping[str, Any]) -> str:
     place = f"{fields.get('unit')} shoe {fields.get('shoe')} round {fields.get('round')}"
     if kind == "user_made":
         return f"{fields['name']}, {fields['role']}"
+    if kind == "seats_opened":
+        return f"{place}, seats {fields['seats']}, by the order: {fields['order']}"
     if kind == "role_changed":
         return f"{fields['name']} is {fields['role']} now"
     if kind in ("password_set", "user_closed"):

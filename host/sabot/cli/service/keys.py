@@ -9,7 +9,7 @@ from sabot.cli.key_files import load_private_key, new_passphrase
 from sabot.cli.view import console
 from sabot.errors import KeysUnusable
 from sabot.files import replace_whole
-from sabot.keys import signing
+from sabot.keys import escrow, signing
 from sabot.terminal import plain
 
 _PUBLIC_MODE = 0o644
@@ -59,6 +59,23 @@ def show(
     console.print(plain(f"{out}: the public key, fingerprint {fingerprint}"))
 
 
+def make_half(
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="NAME", help="Makes NAME.pem and NAME.pub.pem.")
+    ],
+) -> None:
+    """Make a half of an escrow, locked with a passphrase as other keys. Two persons make one each.
+
+    NAME.pem stays with its person; NAME.pub.pem of both is given to `sabot provision --escrow`.
+    Only both halves together open cards that stay closed: `sabot open-seats`.
+    """
+    private_path = out.with_name(out.name + ".pem")
+    signing.check_free(out)
+    private, public, fingerprint = escrow.make_half(out, new_passphrase(private_path))
+    console.print(plain(f"{private}: the half; keep it, and keep its passphrase elsewhere"))
+    console.print(plain(f"{public}: its public half, fingerprint {fingerprint}"))
+
+
 def _public_part(key: Path) -> bytes:
     return signing.public_of(load_private_key(key))
 
@@ -73,3 +90,10 @@ def _add(name: str, text: str) -> None:
 _add("release", "The key of the house that signs releases; shoes run only what it has signed.")
 _add("operator", "The key of the operator that signs bundles and tombstones.")
 _add("notary", "The key of a centre's notary that signs receipts for what the centre has.")
+
+_halves = typer.Typer(
+    help="The halves with which two persons together open cards that stay closed.",
+    no_args_is_help=True,
+)
+_halves.command("make")(make_half)
+app.add_typer(_halves, name="escrow")

@@ -14,6 +14,7 @@ from sabot.cli.service.provision_many import provision_list_file
 from sabot.cli.view import console, print_json, problems
 from sabot.games import families
 from sabot.keys import chain_keys, signing
+from sabot.keys import escrow as escrows
 from sabot.link import command_keys
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
@@ -23,6 +24,8 @@ from sabot.release import provision_list
 from sabot.terminal import plain
 from sabot_protocol import games, provisioning
 from sabot_protocol.games import MINI_NAME
+
+_HALVES = 2
 
 WhenFull = Annotated[
     str,
@@ -59,6 +62,15 @@ def provision(
     replaces: Annotated[
         bool, typer.Option("--replaces", help="It takes the place of a unit that had this id.")
     ] = False,
+    escrow: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--escrow",
+            metavar="NAME.pub.pem",
+            help="A public half of an escrow, with which cards that stay closed can be opened by "
+            "order; name two. Default: those that the unit has.",
+        ),
+    ] = None,
     listed: Annotated[
         Path | None,
         typer.Option(
@@ -86,6 +98,9 @@ def provision(
         raise typer.BadParameter("--unit is empty; leave it out for the board's own number")
     if when_full not in provisioning.WHEN_FULL:
         raise typer.BadParameter(f"--when-full must be {' or '.join(provisioning.WHEN_FULL)}")
+    if escrow is not None and len(escrow) != _HALVES:
+        raise typer.BadParameter("name both halves: --escrow ONE.pub.pem --escrow OTHER.pub.pem")
+    halves = b"".join(escrows.load_public_half(path) for path in escrow or ())
     document = families.document(game, options.choices_of(choose))
     release_key = signing.load_public(house)
     known = load_command_keys(commands if commands.exists() else None)
@@ -98,6 +113,7 @@ def provision(
             lambda name, choices: families.document(
                 name or game, options.choices_of(choices or choose)
             ),
+            halves,
         )
 
         def make_unit(
@@ -109,7 +125,7 @@ def provision(
         return
     assert port is not None and table is not None
     settings = provisions.UnitSettings(
-        unit or "", table, card_set, when_full, document, release_key
+        unit or "", table, card_set, when_full, document, release_key, halves
     )
     try:
         provisions.provisioning_document(settings, unit or "ANY")

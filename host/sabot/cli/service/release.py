@@ -9,6 +9,7 @@ from sabot.cli import options
 from sabot.cli.view import console, print_json, print_rows, verdict
 from sabot.keys import signing
 from sabot.release import build as releases
+from sabot.release import origin
 from sabot.release.build import Release
 from sabot.release.differences import differences
 from sabot.release.layout import build_of
@@ -37,7 +38,9 @@ def show(
 ) -> None:
     """Show a release: version, board, signer, and every file with its size and hash.
 
-    Each file is checked against its hash. Exit code 1: the key has not signed it.
+    Each file is checked against its hash; its bill of materials and its provenance against the
+    release and the key. Exit code 1: the key has not signed it, or one of these is missing or
+    wrong.
     """
     if house is None and options.DEFAULT_HOUSE.exists():
         house = options.DEFAULT_HOUSE
@@ -46,9 +49,12 @@ def show(
     public = None if house is None else signing.load_public(house)
     signed = public is not None and _has_signed(public, built)
     signer = signing.fingerprint(public) if public is not None and signed else None
-    with verdict(public is not None and not signed):
+    faults = list(origin.faults(built.manifest, built.beside, public))
+    built_from = {} if faults else dict(origin.built_from(built.beside))
+    with verdict((public is not None and not signed) or faults):
         if as_json:
-            print_json({**described(built, manifest), "signer": signer})
+            origins = {"built_from": built_from, "faults": faults}
+            print_json({**described(built, manifest), "signer": signer, **origins})
             return
         console.print(plain(f"{folder}: Sabot {manifest.version} for {manifest.board}"))
         may = "may" if manifest.may_go_back else "may not"
@@ -60,6 +66,10 @@ def show(
         )
         console.print(plain(f"build {build_of(built.files).hex()}"))
         console.print(plain(_signer_text(house, signer)), soft_wrap=True)
+        for name, what in built_from.items():
+            console.print(plain(f"built from {name} {what}"), soft_wrap=True)
+        for fault in faults:
+            console.print(plain(fault), soft_wrap=True)
         print_rows(
             ("file", "bytes", "SHA-256"),
             [(path, f"{size:,}", digest.hex()) for path, size, digest in manifest.files],
@@ -72,7 +82,8 @@ def show(
 def compare(first: _Folder, second: _Folder, as_json: options.Json = False) -> None:
     """Show what differs between two releases, file by file. Exit code 1: they differ.
 
-    Two builds of the same sources differ in `manifest.sig` only if different keys signed them.
+    Two builds of the same sources differ in their two signatures only, if different keys signed
+    them.
     """
     found = differences(releases.load(first), releases.load(second))
     with verdict(found):

@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
+from sabot import faults
 from sabot.audit import spans as audit_spans
 from sabot.audit.spans import Span, spans_of
 from sabot.audit.table_names import Tables
@@ -140,9 +141,10 @@ class RoundIndex:
                 self.look()
             except SabotError as error:
                 problem = str(error)
-            except Exception:
-                self._note(problem="the index has ended by a fault; start the server again")
-                raise
+            except Exception as error:  # what it has may be half made
+                text = f"the index has ended; start the server again: {faults.text_of(error)}"
+                self._note(problem=text)
+                break
             self._note(problem=problem)
             took_s = self._now_s() - begin_s
             pause_s = max(_POLL_S, took_s * (1 / _SHARE - 1))

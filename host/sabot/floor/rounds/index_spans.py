@@ -14,6 +14,7 @@ from sabot.audit.checks.decoding import UNKNOWN, event_of
 from sabot.audit.spans import Span
 from sabot.floor.rounds.indexed_round import IndexedRound, Indexing
 from sabot.link.events import DECIDED, Event, ResultEvent, SealedCardEvent, SealEvent
+from sabot.log.reading.shoe_game import game_in_shoe
 from sabot.log.reveal import ShownGames
 from sabot.log.rounds import Dealt, Rounds
 from sabot.log.store import Store
@@ -28,7 +29,8 @@ for _shape in (
     events.BETTING_OPEN, events.GHOST_HAND, events.CARD, events.SEAL, events.SEALED_CARD,
     events.UNSEALED, events.RESULT, events.ROUND_VOID, events.SHOE_ENDED, events.HAND_BEGUN,
     events.RUN_TWICE, events.HAND_ENDED, events.PLAY, events.LOOKED, events.HAND_RESULT,
-    events.BLACKJACK_RESULT,
+    events.BLACKJACK_RESULT, events.SHOE_LOADED, events.SEAT_SEAL, events.SEAT_UNSEALED,
+    events.SEAL_ESCROW,
 ):  # fmt: skip
     _OF_ROUNDS[_shape.number] = True
 
@@ -46,9 +48,9 @@ class Games:
 
 
 class RoundsReader:
-    """Reads the rounds of one unit out of its records, in order."""
+    """Reads the rounds of one unit out of its records, in order. `game` as for `Rounds`."""
 
-    def __init__(self, unit: str, games: Games) -> None:
+    def __init__(self, unit: str, games: Games, game: str = "") -> None:
         self.ended: dict[int, IndexedRound] = {}
         """The rounds that have ended, by their first event. One that is called a misdeal is there
         once, as void."""
@@ -56,7 +58,7 @@ class RoundsReader:
         """Whether one has ended that may have to wait for the dealer's reveal."""
         self.last: RawRecord | None = None
         """The last record."""
-        self._rounds = Rounds(unit)
+        self._rounds = Rounds(unit, game)
         self._games = games
         self._sealed = (0, 0)  # shoe of cards and round whose cards the firmware seals
 
@@ -118,7 +120,9 @@ def read_span(
     count: Callable[[int], None] = lambda more: None,
 ) -> SpanRead:
     """Read a span. `count` gets the number of records just read."""
-    reader = RoundsReader(unit, games)
+    first = span.warm_up if span.warm_up is not None else span.first
+    game = "" if first is None else game_in_shoe(store, unit, first)
+    reader = RoundsReader(unit, games, game)
     if span.warm_up is not None and span.first is not None:
         for rows in store.raw_chunks(unit, span.warm_up, span.first - 1):
             reader.take(decoded(rows))

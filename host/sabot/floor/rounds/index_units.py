@@ -29,6 +29,7 @@ _QUIET = [
         events.SEALED_CARD, events.UNSEALED, events.DECISION, events.RESULT, events.LOCK,
         events.PLAY, events.LOOKED, events.HAND_RESULT, events.BLACKJACK_RESULT,
         events.HAND_BEGUN, events.BETTING_ENDED, events.HAND_ENDED, events.CHECKPOINT,
+        events.SEAT_SEAL, events.SEAT_UNSEALED, events.SEAL_ESCROW,
     )
 ]  # fmt: skip
 """Kinds of events that are rarely an incident, and come often."""

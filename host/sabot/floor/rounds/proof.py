@@ -11,16 +11,24 @@ from hmac import compare_digest
 
 from sabot.audit import context
 from sabot.audit.bundle import ratchet_of
-from sabot.audit.chain import Ratchet, epoch_of, mac
+from sabot.audit.chain import MOST_EVENTS, Ratchet, epoch_of, mac
 from sabot.audit.checks.findings import Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.errors import KeysUnusable
 from sabot.keys.chain_keys import Keys
-from sabot.link.events import BootEvent, Event, SealedCardEvent, SealEvent, UnsealedEvent
+from sabot.link.events import (
+    BootEvent,
+    Event,
+    SealedCardEvent,
+    SealEvent,
+    SeatSealEvent,
+    SeatUnsealedEvent,
+    UnsealedEvent,
+)
 from sabot.link.seals import key_fits
+from sabot.link.seals import opened as opened_cards
 from sabot.link.wire import WireError, parse_event
-from sabot.log.found import LARGEST
 from sabot.log.store import Filter, Store
 from sabot.text import counted
 
@@ -74,9 +82,9 @@ class Prover:
             before = before or (ratchet.chain or b"" if number == 0 else b"")
             found: list[bool | None] = []
             for each, data, stored in records:
-                known = each == number + 1 and bool(before)
-                key = ratchet.mac_key(epoch_of(each))
-                found.append(compare_digest(mac(key, before, data), stored) if known else None)
+                known = each == number + 1 <= MOST_EVENTS and bool(before)
+                right = mac(ratchet.mac_key(epoch_of(each)), before, data) if known else b""
+                found.append(compare_digest(right, stored) if known else None)
                 number, before = each, stored
             return found
 
@@ -125,7 +133,7 @@ def of_play(store: Store, unit: str, shoe: int, first: int, last: int, *, over: 
     records = [each for each in store.raw(unit, begin, last) if type(each[0]) is int]
     if len(records) > _MOST_RECORDS:
         return Proof(title, NOT_CHECKED, "the shoe of cards has too many records")
-    checks = UnitChecks(unit, first=begin, games=KnownGames(store.game, LARGEST))
+    checks = UnitChecks(unit, first=begin, games=KnownGames(store.game))
     summary = Summary()
     found = [each for each in checks.verify(records, summary) if each.kind != "no_key"]
     own = [each for each in found if first <= each.event <= last]
@@ -160,7 +168,7 @@ def of_seal(events: Sequence[Event], *, hidden: bool) -> Proof | None:
     if opened is None or hidden:
         return Proof(title, WAITS, f"{cards} face down: no one has the key of this round yet")
     if not opened.seal_key:
-        return Proof(title, NOT_CHECKED, f"{cards} of a void round, never to be known")
+        return _of_closed(events, title, sealed)
     if seal is None or not key_fits(opened.seal_key, seal.commitment):
         return Proof(title, DIFFERS, "the key does not fit what the shoe had committed to")
     return Proof(
@@ -168,6 +176,28 @@ def of_seal(events: Sequence[Event], *, hidden: bool) -> Proof | None:
         AGREES,
         f"{cards} opened by the key to which the shoe had committed in event {seal.number:,}, "
         "before the first card",
+    )
+
+
+def _of_closed(events: Sequence[Event], title: str, sealed: int) -> Proof:
+    """What is known of sealed cards which the key of their round does not open."""
+    seats = {each.seat: each.commitment for each in events if isinstance(each, SeatSealEvent)}
+    shown = [each for each in events if isinstance(each, SeatUnsealedEvent)]
+    if not seats:
+        cards = counted(sealed, "card")
+        return Proof(title, NOT_CHECKED, f"{cards} of a void round, never to be known")
+    if not all(key_fits(each.seat_key, seats.get(each.seat, b"")) for each in shown):
+        return Proof(title, DIFFERS, "a seat's key does not fit what the shoe had committed to")
+    closed = sum(isinstance(each, SealedCardEvent) for each in opened_cards(events))
+    text = f"{counted(closed, 'card')} stay closed by the house's choice"
+    if not shown:
+        return Proof(title, NOT_CHECKED, text)
+    numbers = ", ".join(str(each.seat) for each in shown)
+    return Proof(
+        title,
+        AGREES,
+        f"{counted(sealed - closed, 'card')} of seat {numbers} opened by keys to which the shoe "
+        f"had committed; {text}",
     )
 
 

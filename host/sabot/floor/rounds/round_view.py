@@ -21,6 +21,7 @@ from sabot.link.events import DECIDED, Event, GameLoadedEvent, SealedCardEvent
 from sabot.link.seals import opened
 from sabot.link.wire import WireError
 from sabot.log.reading.events import fields_of
+from sabot.log.reading.shoe_game import game_in_shoe
 from sabot.log.reveal import (
     SealedCards,
     UnknownValues,
@@ -134,7 +135,7 @@ class Sources:
         visible = [each for each in (shown(each, hidden_place) for each in readable)
                    if each is not None]  # fmt: skip
         known = opened(visible)
-        dealt = _dealt(unit, visible)
+        dealt = _dealt(unit, visible, game_in_shoe(self.store, unit, first))
         ended = dealt is not None and bool(dealt.last_event) and not hidden
         game = self._game(unit, place, readable, first)
         records = [(row.number, row.data, row.mac) for row in rows]
@@ -262,8 +263,8 @@ class Sources:
         return sorted(own, key=lambda each: each.event or 0)
 
 
-def _dealt(unit: str, visible: Sequence[Event]) -> Dealt | None:
-    rounds, ended = Rounds(unit), None
+def _dealt(unit: str, visible: Sequence[Event], in_shoe: str) -> Dealt | None:
+    rounds, ended = Rounds(unit, in_shoe), None
     for event in visible:
         ended = rounds.add(event) or ended
     return ended or rounds.open

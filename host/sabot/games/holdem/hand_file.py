@@ -180,7 +180,7 @@ def _parsed(fields: Mapping[str, Any]) -> HandFile:
         house=house_choices(fields.get("house", {}), CHOICES),
         name=name_of(fields["name"], "name") if "name" in fields else "",
     )
-    _check_once_each(hand)
+    check_once_each(hand)
     return hand
 
 
@@ -293,7 +293,8 @@ def _agreed_minimum(value: object) -> tuple[int | None, frozenset[int]]:
     )
 
 
-def _check_once_each(hand: HandFile) -> None:
+def check_once_each(hand: HandFile) -> None:
+    """Raise ImpossibleDeal if the hand has a card twice."""
     places = [(str(seat), seat.cards) for seat in hand.seats]
     places += [("the board", hand.board), ("the burned cards", hand.burns or ())]
     if hand.run_twice is not None:

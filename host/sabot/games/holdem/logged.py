@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sabot.errors import BadHand
 from sabot.games.choices import check_stated
-from sabot.games.holdem.hand_file import FOLD, Act, HandFile, Seat
+from sabot.games.holdem.hand_file import FOLD, Act, HandFile, Seat, check_once_each
 from sabot.games.holdem.house import CHOICES
 from sabot.log.families.hands import Hand
 from sabot.text import counted
@@ -27,16 +27,17 @@ def in_turn(hand: HandFile) -> list[Seat]:
 def with_cards(hand: HandFile, dealt: Hand, house: Mapping[str, object]) -> HandFile:
     """Return the hand of a file with the cards of `dealt`, and the choices `house` of its game.
 
-    Who folded has no cards in it: no one saw them. Raises BadHand if the two do not fit, and
-    GameDiffers for a choice of the house that the game does not have.
+    Who folded has no cards in it: no one saw them. The cards of a seat that the shoe has not opened
+    are those of the file. Raises BadHand if the two do not fit, and GameDiffers for a choice of the
+    house that the game does not have.
     """
     which = f"{dealt.unit} shoe {dealt.shoe}"
     if dealt.void is not None:
         raise BadHand(f"{which}: the hand is void ({dealt.void}); all stakes are returned")
-    if dealt.sealed:
-        raise BadHand(f"{which}: {counted(dealt.sealed, 'card')} not known; write the cards down")
     twice = hand.run_twice
-    if hand.board or hand.burns or (twice and twice.cards) or any(s.cards for s in hand.seats):
+    known = dict(zip((seat.number for seat in in_turn(hand)), dealt.hands, strict=False))
+    doubled = any(seat.cards and known.get(seat.number) for seat in hand.seats)
+    if hand.board or hand.burns or (twice and twice.cards) or doubled:
         raise BadHand(f"{which}: the file has cards too; leave out cards, board and burns")
     if len(hand.seats) != dealt.seats:
         raise BadHand(
@@ -48,14 +49,14 @@ def with_cards(hand: HandFile, dealt: Hand, house: Mapping[str, object]) -> Hand
         raise BadHand(f"{which}: {in_log}, which the file contradicts; correct run_twice")
     check_stated(which, CHOICES, hand.house, house)
     folded = {act.seat for act in _acts(hand) if act.says == FOLD}
-    cards = dict(zip((seat.number for seat in in_turn(hand)), dealt.hands, strict=True))
+    # Of a seat that the shoe has not opened the file may have the cards: who saw them wrote them.
     seats = tuple(
-        seat if seat.number in folded else replace(seat, cards=tuple(cards[seat.number]))
+        seat if seat.number in folded else replace(seat, cards=known[seat.number] or seat.cards)
         for seat in hand.seats
     )
     second = dealt.second[_common(dealt) :]
     burned = _BURNS[len(dealt.board)] + len(second)
-    return replace(
+    full = replace(
         hand,
         seats=seats,
         board=tuple(dealt.board),
@@ -63,6 +64,8 @@ def with_cards(hand: HandFile, dealt: Hand, house: Mapping[str, object]) -> Hand
         run_twice=None if twice is None else replace(twice, cards=tuple(second)),
         house=dict(house),
     )
+    check_once_each(full)
+    return full
 
 
 def _common(dealt: Hand) -> int:

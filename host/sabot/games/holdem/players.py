@@ -12,6 +12,8 @@ run twice after the flop or the turn."""
 _BETTING_S, _STEP_S = 15.0, 0.5
 """How long a round of betting takes, and a step to another number of seats."""
 _BETS = ("PREFLOP BETS", "FLOP BETS", "TURN BETS", "RIVER BETS")
+_MARKING = ("next", "burn", "burn", "reveal")
+"""What the dealer may press while seats are marked that have shown their cards."""
 _MAY_BE_TWICE = ("FLOP BETS", "TURN BETS")
 
 
@@ -41,6 +43,9 @@ class HoldemPlayers:
             return "next"
         if title == "SHOWDOWN":
             return "reveal"
+        if title.endswith("SHOWED?"):
+            self.pause_s = _STEP_S
+            return self._random.choice(_MARKING)
         if title not in _BETS:
             return None
         if self._random.random() < _FOLDED:

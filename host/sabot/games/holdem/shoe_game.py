@@ -7,7 +7,7 @@ from sabot.games.choices import Choice
 from sabot.games.dealt_game import DealtGame
 from sabot.games.holdem import house
 from sabot_protocol import games
-from sabot_protocol.holdem import HOLDEM, MOST_SEATS, VOIDED_CARDS, HoldemGame
+from sabot_protocol.holdem import HOLDEM, HOLE_CARDS, MOST_SEATS, VOIDED_CARDS, HoldemGame
 
 _SILENT = "not in the document"
 
@@ -23,7 +23,15 @@ OF_THE_SHOE = (
         "voided_cards",
         VOIDED_CARDS[0],
         VOIDED_CARDS,
-        f"{_SILENT}: whether the sealed cards of a void hand become known",
+        f"{_SILENT}: whether the sealed cards of a void hand become known; never with hole_cards "
+        "shown or never, unless it is chosen",
+    ),
+    Choice(
+        "hole_cards",
+        HOLE_CARDS[0],
+        HOLE_CARDS,
+        f"{_SILENT}: which hole cards become known at the end of a hand: all, and burned cards; "
+        "those of the seats that the dealer marks as shown; none",
     ),
 )
 """What the dealing depends on, besides running it twice."""
@@ -51,6 +59,10 @@ def document(choices: Mapping[str, object] = {}) -> bytes:
             )
     chosen = {name: value for name, value in choices.items() if name not in _NAMES}
     of_house = house.house_of(chosen)
+    if dealing["hole_cards"] == HOLE_CARDS[0]:
+        del dealing["hole_cards"]  # the same document as before there was a choice
+    elif "voided_cards" not in choices:
+        dealing["voided_cards"] = VOIDED_CARDS[1]
     own: dict[str, object] = {"voided_cards": dealing.pop("voided_cards")}
     for each in house.CHOICES:
         value = getattr(of_house, each.name)

@@ -12,6 +12,7 @@ from sabot.link.events import (
     HandEndedEvent,
     RunTwiceEvent,
     SealedCardEvent,
+    SeatUnsealedEvent,
     UnsealedEvent,
 )
 from sabot.log.boards import board_of, unit_of
@@ -50,7 +51,7 @@ class Hand:
     """The known cards, in the order in which they were dealt."""
     sealed: int = 0
     """Cards that lie face down: they are known once the hand has ended; never, if the house chose
-    so for a void hand."""
+    so for all hands, for those of seats that showed no cards, or for a void hand."""
     run_twice: str | None = None
     """The first street that was dealt twice, "turn" or "river"; None if the hand was run once."""
     game: bytes | None = None
@@ -147,7 +148,7 @@ def with_event(hand: Hand, event: Event, opened: Sequence[CardEvent]) -> Hand:
         return replace(hand, drawn=(*hand.drawn, event))
     if isinstance(event, SealedCardEvent):
         return replace(hand, sealed=hand.sealed + 1)
-    if isinstance(event, UnsealedEvent):
+    if isinstance(event, SeatUnsealedEvent | UnsealedEvent):
         drawn = sorted((*hand.drawn, *opened), key=lambda each: each.number)
         return replace(hand, drawn=tuple(drawn), sealed=hand.sealed - len(opened))
     if isinstance(event, RunTwiceEvent) and event.street in _COMMON:

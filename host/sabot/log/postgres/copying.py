@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sabot.errors import DatabaseUnusable
+from sabot.files import make_private
 from sabot.log.postgres import queries
 from sabot.log.postgres.sessions import PostgresConnection
 from sabot.log.sqlite.log_file import connect
@@ -38,7 +39,7 @@ def copy_to_file(store: "PostgresStore", to: Path) -> int:
     then there is no file.
     """
     try:
-        to.touch(exist_ok=False)
+        make_private(to)
     except OSError as error:
         raise DatabaseUnusable(
             f"{to}: cannot be written ({error.strerror}); name another file with -o"

@@ -51,7 +51,10 @@ def no_session(place: Address, error: psycopg.Error) -> SabotError:
     """The error for a session that could not be opened."""
     said = _said(error)
     if any(words in said for words in _REFUSED_FOR_GOOD):
-        return DatabaseUnusable(f"{place}: no session ({said}); check the address and the role")
+        what_to_do = "check the address and the role"
+        if "Peer authentication failed" in said:
+            what_to_do = "run this as the user of the same name, or name the server's host in it"
+        return DatabaseUnusable(f"{place}: no session ({said}); {what_to_do}")
     return NoDatabaseServer(f"{place}: no PostgreSQL server ({said}); is it running there?")
 
 

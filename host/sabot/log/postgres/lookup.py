@@ -74,7 +74,7 @@ def _nearest(
     connection: PostgresConnection, unit_id: int, of_days: str, order: str, unix_ms: int
 ) -> _Found | None:
     """The first event in an order on certain days."""
-    unix_ms = min(unix_ms, LARGEST)
+    unix_ms = max(-LARGEST, min(unix_ms, LARGEST))
     (days,) = connection.execute(of_days, (unit_id, unix_ms)).fetchone() or (None,)
     query = (
         f"SELECT number, shoe, round FROM records WHERE unit = ? AND day = ANY (?) AND {order}"

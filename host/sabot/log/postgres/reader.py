@@ -132,9 +132,6 @@ class PostgresReader(Store):
             found = connection.execute(query, (sha256,)).fetchone()
         return None if found is None else found[0]
 
-    def must_have_games_after(self, unit: str) -> int | None:
-        return 0
-
     def presence(self, unit: str) -> list[Span]:
         with self.reading() as connection:
             return queries.presence(connection, unit)

@@ -16,6 +16,18 @@ from sabot.log.postgres.checks.gone import Gone
 from sabot.log.postgres.server import ServerFigures, server_figures
 from sabot.log.postgres.sessions import PostgresConnection, Sessions
 
+_UNSIGNED = (
+    "SELECT u.id, coalesce(c.number, 0), d.day FROM units AS u LEFT JOIN LATERAL ("
+    "SELECT number FROM receipts WHERE unit = u.id ORDER BY number DESC LIMIT 1) AS c ON true"
+    " JOIN LATERAL (SELECT day FROM days WHERE unit = u.id AND last > coalesce(c.number, 0)"
+    " ORDER BY day LIMIT 1) AS d ON true WHERE u.newest > coalesce(c.number, 0)"
+)
+_FIRST_ON_A_DAY = (
+    "SELECT u.unit, r.received_unix_ms FROM unnest(?::integer[], ?::bigint[])"
+    " AS head (unit, number) JOIN units AS u ON u.id = head.unit JOIN LATERAL ("
+    "SELECT received_unix_ms FROM records WHERE unit = head.unit AND number > head.number"
+    " AND day = ? ORDER BY number LIMIT 1) AS r ON true"
+)
 _LOCKS_OF_A_DAY = 4
 """Locks of a partition: it and its indexes. Who reads a whole log needs those of all days."""
 
@@ -34,6 +46,8 @@ class UnitStatus:
     receipt: bytes | None
     has_newest: bool
     """Whether its newest event is there, or was pruned."""
+    unsigned_unix_ms: int | None
+    """When the first event came that no receipt covers; None if there is none, or it was pruned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +203,27 @@ def _units(connection: PostgresConnection) -> Iterator[UnitStatus]:
         " ORDER BY u.unit"
     )
     heads = {each.unit: each for each in gone.heads(connection)}
+    unsigned = _unsigned(connection)
     for unit, newest, records, site, receipted, receipt in connection.execute(query).fetchall():
         head = heads.get(unit)
         received = None if head is None else head.received_unix_ms
         is_there = head is None or not (head.is_gone or head.differs)
-        yield UnitStatus(unit, newest, received, records, site, receipted, receipt, is_there)
+        yield UnitStatus(
+            unit, newest, received, records, site, receipted, receipt, is_there, unsigned.get(unit)
+        )
+
+
+def _unsigned(connection: PostgresConnection) -> dict[str, int]:
+    """When the first event of each unit came that no receipt covers. Each partition is read once,
+    and one for each unit."""
+    by_day: dict[date, list[tuple[int, int]]] = {}
+    for unit_id, receipted, day in connection.execute(_UNSIGNED).fetchall():
+        by_day.setdefault(day, []).append((unit_id, receipted))
+    found: dict[str, int] = {}
+    for day, some in by_day.items():
+        given = [unit_id for unit_id, _ in some], [receipted for _, receipted in some], day
+        found.update(connection.execute(_FIRST_ON_A_DAY, given).fetchall())
+    return found
 
 
 @contextmanager

@@ -3,21 +3,24 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import tzinfo
+from itertools import chain
 from typing import Any
 
 from sabot.errors import DatabaseUnusable
+from sabot.link import seals
 from sabot.link.events import Event
 from sabot.link.wire import WireError
 from sabot.log.found import UNKNOWN_KINDS
+from sabot.log.reading.shoe_game import game_in_shoe
 from sabot.log.reveal import hidden_round
 from sabot.log.rounds import Dealt, dealt_of
 from sabot.log.store import DAMAGED, Filter, Row, Store
 from sabot.table_time import iso_of
 
 _ROUND_KINDS = (
-    "boot", "betting_open", "ghost_hand", "card", "seal", "sealed_card", "unsealed", "result",
+    "boot", "betting_open", "ghost_hand", "card", *seals.KINDS, "result",
     "round_void", "shoe_ended", DAMAGED, "hand_begun", "run_twice", "hand_ended",
-    "play", "looked", "hand_result", "blackjack_result", UNKNOWN_KINDS,
+    "play", "looked", "hand_result", "blackjack_result", "shoe_loaded", UNKNOWN_KINDS,
 )  # fmt: skip
 
 
@@ -61,11 +64,16 @@ def rounds_between(
     """The rounds of one unit that ended and are whole in the events that a filter selects by unit,
     shoe of cards, round, first and last event. `damaged` as for `logged_rounds`."""
     # Only the kinds of events that make rounds are read: they are a small part of all.
-    rows = store.rows(replace(wanted, kinds=_ROUND_KINDS))
+    rows = iter(store.rows(replace(wanted, kinds=_ROUND_KINDS)))
     unit = wanted.unit or ""
+    first = next(rows, None)
+    if first is None:
+        return
+    game = game_in_shoe(store, unit, first.number)
     hidden: tuple[int, int] | None = None
     begun = False
-    for ended in dealt_of(unit, (event_in(row, damaged) for row in rows)):
+    events = (event_in(row, damaged) for row in chain((first,), rows))
+    for ended in dealt_of(unit, events, game):
         if not begun:
             hidden, begun = hidden_round(store, unit), True
         if (ended.shoe, ended.round) != hidden:

@@ -1,7 +1,6 @@
 """Leads a log in a file to another version of its tables, after a copy was made."""
 
 import secrets
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +33,6 @@ def _copy(store: SqliteStore, version: int) -> Path:
     """Copy a log beside itself. It gets its name only when it is whole."""
     draft = store.path.with_name(f".sabot-{secrets.token_hex(8)}")
     store.copy(draft)
-    shutil.copymode(store.path, draft)
     return draft.rename(_free_name(store.path, version))
 
 

@@ -75,7 +75,7 @@ def underived_rows(
     """Yield the rows that a filter selects of those that are not in `events` yet, in order."""
     for derived, received, data, mac in underived(connection, unit_id):
         _, number, kind, unix_ms, shoe, round_ = derived
-        row = Row(unit, number, kind, unix_ms, shoe, round_, received, data, mac)
+        row = row_of((unit, number, kind, unix_ms, shoe, round_, received, data, mac))
         if selects(wanted, row):
             yield row
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from sabot.errors import WHEN_DAMAGED, DatabaseLocked, DatabaseUnusable, DiskFull
+from sabot.log.sqlite.opening import AHEAD, MAGIC, opened, real_path, write_ahead
 from sabot.log.sqlite.same_file import FileState, replaced, state_of
 from sabot.retry import retried
 from sabot.text import printable
@@ -27,7 +28,6 @@ _EMPTY_AGAIN_S = 1.0  # how soon to try again if a reader needs the write-ahead 
 _PAGE_BYTES = 1024  # each commit writes a whole page: a tenth faster than with 4096
 _HEAD_BYTES = 1 << 16
 _SHOWN = 200  # characters of SQLite's message
-_MAGIC = b"SQLite format 3\0"
 
 LOGGING = "rwc"
 """The mode of a program that logs: it may make the file."""
@@ -67,7 +67,8 @@ class Writer:
 
     def __init__(self, path: Path, mode: str) -> None:
         self._path = path
-        self._ahead_path = path.with_name(path.name + "-wal")
+        real = real_path(path)
+        self._ahead_path = real.with_name(real.name + AHEAD)
         self._mode = mode
         self._lock = threading.Lock()
         self._connection: LogConnection | None = None
@@ -135,16 +136,20 @@ class Writer:
         """Switch to write-ahead logging: readers and the writer do not wait for each other. The
         file keeps this mode."""
         retried(  # SQLite does not wait if two programs switch at once
-            lambda: self.pragma("journal_mode=WAL"),
-            DatabaseLocked,
-            within_s=BUSY_TIMEOUT_S,
-            every_s=_SWITCH_PAUSE_S,
+            self._switch, DatabaseLocked, within_s=BUSY_TIMEOUT_S, every_s=_SWITCH_PAUSE_S
         )
         self.pragma("data_version")  # reading makes the write-ahead log
         with suppress(OSError):  # `_still_the_same` reports it
             self._logs = os.open(self._ahead_path, os.O_RDONLY)
             fcntl.flock(self._logs, fcntl.LOCK_SH)
         self._watched = True
+
+    def _switch(self) -> None:
+        with self._lock:
+            try:
+                write_ahead(self._connection or self._open())
+            except sqlite3.Error as error:
+                raise user_error(self._path, error) from None
 
     def watch(self) -> None:
         """From now on, as one that logs, raise DatabaseUnusable at a transaction if the file was
@@ -257,7 +262,7 @@ class Writer:
             self._others_wrote = self._others_wrote or self._state.written != before.written
 
     def _still_the_same(self) -> FileState:
-        now = state_of(self._path)
+        now = state_of(self._path, self._ahead_path)
         if self._state is not None and now.identity != self._state.identity:
             raise replaced(self._path)
         return now
@@ -329,6 +334,8 @@ def user_error(path: Path, error: BaseException) -> BaseException:
         text = "cannot be written to; check its permissions, or name another file with --db"
     elif name.startswith("SQLITE_CANTOPEN"):
         text = "cannot be opened; does the folder exist, and may you write there?"
+        if path.is_file() and not os.access(path, os.R_OK):
+            text = "only its own user may read it; run the command as that user"
     elif name.startswith("SQLITE_IOERR"):
         text = "cannot be read (disk I/O error); check that it is a file, and check its disk"
     return DatabaseUnusable(f"{path}: {text}")
@@ -338,7 +345,7 @@ def _no_database(path: Path) -> str:
     """The message for a file that SQLite does not accept as a database."""
     with suppress(OSError), path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
-        if head.startswith(_MAGIC) or FORMAT.encode() in head:
+        if head.startswith(MAGIC) or FORMAT.encode() in head:
             return f"damaged at its beginning; {WHEN_DAMAGED}"
     return "not a Sabot log; name another file with --db"
 
@@ -382,20 +389,12 @@ def _roll_back(path: Path) -> None:
 def reading_mode(path: Path) -> str:
     """How SQLite opens a log to read it. In an archive, a folder that it cannot write to, a reader
     cannot make the files that it would need beside the log."""
-    ahead = path.with_name(path.name + "-wal")
-    archived = not os.access(path.parent, os.W_OK) and not ahead.exists()
+    real = real_path(path)
+    ahead = real.with_name(real.name + AHEAD)
+    archived = not os.access(real.parent, os.W_OK) and not ahead.exists()
     return "ro&immutable=1" if archived else "ro"
 
 
 def connect(path: Path, mode: str) -> LogConnection:
-    """Open a connection that begins no transaction by itself. `mode` is SQLite's: ro, rw or rwc."""
-    connection = sqlite3.connect(
-        f"{path.resolve().as_uri()}?mode={mode}",
-        uri=True,
-        timeout=BUSY_TIMEOUT_S,
-        isolation_level=None,
-        check_same_thread=False,
-        factory=LogConnection,
-    )
-    assert isinstance(connection, LogConnection)
-    return connection
+    """Open a log as `opened` does. `mode` is SQLite's: ro, rw or rwc."""
+    return opened(path, mode, LogConnection, BUSY_TIMEOUT_S)

@@ -49,7 +49,7 @@ def _last_before(connection: LogConnection, unit_id: int, unix_ms: int) -> Deriv
         f"{_COLUMNS} INDEXED BY events_by_time WHERE unit = ? AND unix_ms < ?{_NUMBERS}"
         " ORDER BY unix_ms DESC, number DESC LIMIT 1"
     )
-    found = connection.execute(query, (unit_id, min(unix_ms, LARGEST))).fetchall()
+    found = connection.execute(query, (unit_id, max(-LARGEST, min(unix_ms, LARGEST)))).fetchall()
     new = [derived for derived, *_ in underived(connection, unit_id)]
     found += [each for each in new if each[3] is not None and each[3] < unix_ms]
     return max(found, key=lambda each: (each[3], each[1]), default=None)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from sabot.log.presence import ATTACHED, WAITING, Span
+from sabot.log.sql import Connection
 from sabot.log.sqlite.log_file import LogConnection
 
 _LAST_UNIX_MS = 253_402_300_799_999  # the end of the year 9999
@@ -25,6 +26,15 @@ def write(connection: LogConnection, spans: Iterable[Span]) -> None:
         " SET end_unix_ms = max(end_unix_ms, excluded.end_unix_ms)",
         [(each.unit, each.state, each.begin_unix_ms, each.end_unix_ms) for each in spans],
     )
+
+
+def read_since(connection: Connection, unix_ms: int) -> list[Span]:
+    """The spans of all units that ended after a time, or last since then."""
+    query = (
+        "SELECT unit, begin_unix_ms, end_unix_ms, state FROM presence"
+        f" WHERE end_unix_ms > ? AND {RIGHT_ROW} ORDER BY begin_unix_ms"
+    )
+    return [Span(*row) for row in connection.execute(query, (unix_ms,))]
 
 
 def read(connection: LogConnection, unit: str) -> list[Span]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sabot.errors import DatabaseUnusable
+from sabot.files import make_private
 from sabot.link.flow import Flow
 from sabot.log.found import Filter, RawRecord, Row
 from sabot.log.presence import Span
@@ -30,6 +31,7 @@ from sabot.log.sqlite.log_file import (
     snapshot,
     user_error,
 )
+from sabot.log.sqlite.opening import AHEAD, real_path
 from sabot.log.store import SeamRow, Store
 from sabot_protocol.games import MAX_DOCUMENT
 
@@ -44,7 +46,8 @@ class SqliteReader(Store):
     def __init__(self, path: Path, *, appends: bool) -> None:
         super().__init__(path)
         self.path = path
-        self._ahead = path.with_name(path.name + "-wal")
+        real = real_path(path)
+        self._ahead = real.with_name(real.name + AHEAD)
         self._appends = appends
         self._within = threading.local()  # has the connection of `at_one_moment`
 
@@ -155,12 +158,6 @@ class SqliteReader(Store):
             here = connection.has_table("presence")
             return presence_table.read(connection, unit) if here else []
 
-    def must_have_games_after(self, unit: str) -> int | None:
-        with self.reading(lists=False) as connection:
-            if not connection.has_table("games"):
-                return None
-            return schema.before_games(connection, unit)
-
     def receipts(self, unit: str, after: int = 0) -> Iterator[tuple[int, bytes]]:
         with self.reading(lists=False) as connection:
             if connection.has_table("receipts"):
@@ -178,7 +175,7 @@ class SqliteReader(Store):
 
     def copy(self, to: Path) -> int:
         try:
-            to.touch(exist_ok=False)
+            make_private(to)
         except OSError as error:
             raise DatabaseUnusable(
                 f"{to}: cannot be written ({error.strerror}); name another file with -o"
@@ -244,7 +241,7 @@ class SqliteReader(Store):
                 schema.check(self.path, connection, lists=lists)
                 yield connection
         except ERRORS as error:
-            if not os.access(self.path.parent, os.W_OK) and self._ahead.exists():
+            if not os.access(self._ahead.parent, os.W_OK) and self._ahead.exists():
                 raise DatabaseUnusable(
                     f"{self.path}: the newest events are in {self._ahead.name} beside it, which "
                     "can be read only in a folder that you may write to; copy both files to one"

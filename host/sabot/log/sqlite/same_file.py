@@ -22,10 +22,11 @@ class FileState:
     checkpoint writes to it."""
 
 
-def state_of(path: Path) -> FileState:
-    """The state of the log at `path` now. Raises DatabaseUnusable if one of its files is gone."""
+def state_of(path: Path, ahead_path: Path) -> FileState:
+    """Return the state of the log at `path`, and of its write-ahead log, as they are now. Raises
+    DatabaseUnusable if one of the two is gone."""
     try:
-        database, ahead = path.stat(), path.with_name(path.name + "-wal").stat()
+        database, ahead = path.stat(), ahead_path.stat()
     except OSError:
         raise replaced(path) from None
     identity = (database.st_dev, database.st_ino, ahead.st_dev, ahead.st_ino)

@@ -7,11 +7,11 @@ schema differs in anything from what `create` makes is not read.
 
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from sabot.errors import WHEN_DAMAGED, DatabaseUnusable
+from sabot.log.found import BEFORE_GAMES
 from sabot.log.sqlite.log_file import FORMAT, LogConnection
 from sabot.text import counted, printable
 
@@ -24,10 +24,6 @@ OLDEST = 2
 _READ = range(OLDEST, VERSION + 1)
 """The versions that are read. A log of an older one is converted when something opens it to
 write to it."""
-
-_BEFORE_GAMES = "before_games"
-"""The fact of a converted log: by unit the number of its newest event then, as JSON. Up to that
-number the game documents may be missing."""
 
 # For each unit it has a row for every record up to some number, and for none after that.
 EVENTS_TABLE = (
@@ -127,10 +123,10 @@ def lead(connection: LogConnection, before: int, after: int, newest: Mapping[str
         connection.execute(f"DROP TABLE {_entry(statement).name}")
     connection.execute("UPDATE about SET value = ? WHERE name = 'version'", (str(after),))
     if before == 2:
-        fact = (_BEFORE_GAMES, json.dumps(newest))
+        fact = (BEFORE_GAMES, json.dumps(newest))
         connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", fact)
     elif after == 2:
-        connection.execute("DELETE FROM about WHERE name = ?", (_BEFORE_GAMES,))
+        connection.execute("DELETE FROM about WHERE name = ?", (BEFORE_GAMES,))
 
 
 def only_in_later(connection: LogConnection, before: int, after: int) -> list[str]:
@@ -142,22 +138,6 @@ def only_in_later(connection: LogConnection, before: int, after: int) -> list[st
             (rows,) = connection.execute(f"SELECT count(*) FROM {name}").fetchone()
             found += [counted(rows, _ROW_IS[name])] if rows else []
     return found
-
-
-def before_games(connection: LogConnection, unit: str) -> int:
-    """The number of the event up to which the log may lack game documents of `unit`; 0 if it must
-    have all."""
-    found = connection.execute(
-        "SELECT value FROM about WHERE name = ?", (_BEFORE_GAMES,)
-    ).fetchone()
-    if found is None:
-        return 0
-    with suppress(ValueError, RecursionError):
-        numbers = json.loads(found[0])
-        number = numbers.get(unit, 0) if isinstance(numbers, dict) else 0
-        if type(number) is int:
-            return number
-    return 0
 
 
 def is_empty(connection: LogConnection) -> bool:

@@ -105,6 +105,8 @@ def _end_text(hand: Hand) -> Text:
     if hand.run_twice is not None:
         text.append(f", run twice from the {hand.run_twice}")
     _append_unknown(text, hand)
+    if hand.sealed:
+        text.append(f", {counted(hand.sealed, 'card')} closed")
     if hand.by_hand:
         text.append("  by hand:", style="yellow")
     for card in hand.by_hand:

@@ -11,7 +11,7 @@ from sabot.floor.dealt_cards import DealtCards
 from sabot.floor.live import Floor
 from sabot.floor.wall import TileFields, by_need
 from sabot.log.boards import unit_of
-from sabot.log.rounds import Round
+from sabot.log.rounds import Round, without_cards
 from sabot.reports.derived_roads import DerivedCell, big_eye_boy, cockroach_pig, small_road
 from sabot.reports.roads import Outcome, bead_plate, big_road, outcomes_of
 from sabot.web.access import Visit
@@ -105,9 +105,11 @@ class Change(TypedDict):
     problem: str
 
 
-def tile_json(tile: wall.Tile) -> Tile:
-    """A table of the wall."""
+def tile_json(tile: wall.Tile, *, cards: bool) -> Tile:
+    """A table of the wall; `cards`: with those of its round."""
     open_round = tile.table.open_round
+    if open_round is not None and not cards:
+        open_round = without_cards(open_round)
     return {
         **tile.as_json(_now_unix_ms()),
         "open_alerts": len(tile.open_alerts),
@@ -123,7 +125,7 @@ def _wall(visit: Visit) -> _Wall:
         "loaded": floor.loaded[0],
         "units": floor.loaded[1],
         "problem": floor.problem,
-        "tables": [tile_json(tile) for tile in tiles],
+        "tables": [tile_json(tile, cards=visit.may("round")) for tile in tiles],
     }
 
 
@@ -131,24 +133,25 @@ def _table(visit: Visit) -> Table:
     tile = tile_of(visit, visit.request.path_params["unit"])
     rounds = tile.table.rounds
     outcomes = outcomes_of(each for each in rounds if isinstance(each, Round))
-    dealt = counts_of(visit, tile)
+    dealt, may_see = counts_of(visit, tile), visit.may("round")
+    shown = rounds if may_see else map(without_cards, rounds)
     return {
-        **tile_json(tile),
-        "rounds": [each.as_json() for each in rounds],
+        **tile_json(tile, cards=may_see),
+        "rounds": [each.as_json() for each in shown],
         "roads": _roads(outcomes),
         "counts": None if dealt is None else _counts(dealt),
     }
 
 
 def _live(visit: Visit) -> Response:
-    return FeedResponse(visit, _Tables(visit.services.floor))
+    return FeedResponse(visit, _Tables(visit.services.floor, cards=visit.may("round")))
 
 
 class _Tables:
-    """The tables that have changed."""
+    """The tables that have changed; `cards`: with those of their rounds."""
 
-    def __init__(self, floor: Floor) -> None:
-        self._floor = floor
+    def __init__(self, floor: Floor, *, cards: bool) -> None:
+        self._floor, self._cards = floor, cards
         self._version: int | None = None
 
     def due(self) -> bool:
@@ -163,7 +166,7 @@ class _Tables:
             return now, {}
         tiles = floor.tiles() if version is None else floor.changed(version)
         changed: Change = {
-            "tables": [tile_json(tile) for tile in tiles],
+            "tables": [tile_json(tile, cards=self._cards) for tile in tiles],
             "units": sorted(unit_of(tile.table.unit) for tile in floor.tiles()),
             "all": version is None,
             "problem": floor.problem,
@@ -235,7 +238,7 @@ OPERATIONS = [
         "/api/tables/{unit}",
         _table,
         "table",
-        "One table: its rounds, its roads, and the counts of its cards as far as the role may see",
+        "One table: its rounds, its roads, and its cards as far as the role may see",
     ),
     Operation(
         "GET",

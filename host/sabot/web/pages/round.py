@@ -16,7 +16,7 @@ from sabot.floor.rounds.round_view import RoundView, Sources
 from sabot.html import page as whole_page
 from sabot.keys import signing
 from sabot.log.boards import unit_of
-from sabot.log.found import LARGEST
+from sabot.log.found import LARGEST, Filter
 from sabot.log.reveal import hidden_round
 from sabot.notable.clock_changes import change_after
 from sabot.notable.incident import Incident
@@ -28,6 +28,8 @@ from sabot.web.round_picture import picture_of
 
 _ADDRESS = "/rounds/{unit:path}/{shoe}/{round}"
 _BUNDLE, _PAGE = "bundle", "page"
+_FINAL = ("betting_open", "shoe_loaded")
+"""What can void a round, a misdeal, cannot come any more after one of these kinds."""
 
 
 def address_of(unit: str, shoe: int, round_: int, first_event: int | None = None) -> str:
@@ -99,8 +101,11 @@ def _printed(visit: Visit) -> Response:
     signer = None
     if services.operator is not None:
         signer = signing.fingerprint(signing.public_of(services.operator))
+    later = Filter(view.unit, kinds=_FINAL, first=view.last_event + 1)
     more = {
         "by": visit.name,
+        "newest": services.store.last_number(view.unit),
+        "final": next(services.store.rows(later), None) is not None,
         "now": text_of(time.time_ns() // 1_000_000, services.zone),
         "address": f"{visit.request.base_url}".rstrip("/") + address_of(
             view.unit, view.shoe, view.round, view.first_event),

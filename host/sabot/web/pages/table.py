@@ -11,7 +11,7 @@ from sabot.floor.dealt_cards import DealtCards, dealt_cards, last_ended_shoe
 from sabot.floor.wall import Tile
 from sabot.log import boards
 from sabot.log.families.hands import Hand
-from sabot.log.rounds import Dealt, Round
+from sabot.log.rounds import Dealt, Round, without_cards
 from sabot.reports.drawn_roads import MARKS, roads_of, totals_of
 from sabot.reports.roads import outcomes_of
 from sabot.reports.units import unit_of
@@ -33,7 +33,7 @@ def _table(visit: Visit) -> Response:
     name, seams = tile.table.unit, visit.services.store.seams()
     shown = {
         "have": visit.request.app.state.feeds.id_of(version),
-        "t": view_of(tile, _now_unix_ms()),
+        "t": view_of(tile, _now_unix_ms(), cards=visit.may("round")),
         "parts": {id_: Markup(html) for id_, html in _parts(visit, tile).items()},
         "health": unit_of(name, visit.services.store) if visit.may("health") else None,
         "seams": [seam.text() for seam in seams if seam.unit == boards.unit_of(name)],
@@ -73,7 +73,9 @@ def tile_of(visit: Visit, unit: str) -> Tile:
 def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
     """The parts of the page that change, by the id of their element."""
     table = tile.table
-    view = view_of(tile, _now_unix_ms())
+    may_see = visit.may("round")
+    view = view_of(tile, _now_unix_ms(), cards=may_see)
+    last = table.rounds[: -_LAST_ROUNDS - 1 : -1]
     rounds = [each for each in table.rounds if isinstance(each, Round)]
     outcomes = outcomes_of(rounds)
     marks = sorted({hit for each in outcomes for hit in each.hits if hit in MARKS})
@@ -85,8 +87,8 @@ def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
         "roads": roads_of(outcomes) if view.family in ("baccarat", "") else None,
         "totals": totals_of(outcomes),
         "legend": [(MARKS[hit], hit.replace("_", " ")) for hit in marks],
-        "rounds": table.rounds[: -_LAST_ROUNDS - 1 : -1],
-        "linked": visit.may("round"),
+        "rounds": last if may_see else [*map(without_cards, last)],
+        "linked": may_see,
         "dealt": counts_of(visit, tile),
         "ranks": _RANKS,
         "open_alerts": tile.open_alerts if visit.may("alerts") else (),
@@ -98,7 +100,9 @@ def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
 
 def counts_of(visit: Visit, tile: Tile) -> DealtCards | None:
     """The cards of the shoe of cards; of the last one that ended, if the visitor may not see what
-    is left in this one."""
+    is left in this one; None if the visitor may not see rounds."""
+    if not visit.may("round"):
+        return None
     store, table = visit.services.store, tile.table
     shoe: int | None = table.shoe
     if table.phase != "no_cards" and not visit.may("counts"):
@@ -113,8 +117,9 @@ def _face_down(dealt: Dealt | None) -> list[int]:
     """How many cards lie face down before each seat of hold'em. They come one at a time."""
     if not isinstance(dealt, Hand):
         return []
-    known = any(dealt.hands)
-    whole, more = divmod(0 if known else min(dealt.sealed, 2 * dealt.seats), dealt.seats or 1)
+    if any(dealt.hands):  # a seat that did not show its cards stays closed
+        return [0 if cards or not dealt.sealed else 2 for cards in dealt.hands]
+    whole, more = divmod(min(dealt.sealed, 2 * dealt.seats), dealt.seats or 1)
     return [whole + (seat < more) for seat in range(dealt.seats)]
 
 

@@ -61,8 +61,8 @@ class _Tiles:
 
 def _rendered(visit: Visit, tiles: Iterable[Tile], now_unix_ms: int) -> list[Markup]:
     pictures: TilePictures = visit.request.app.state.tiles
-    linked = visit.may("table")
-    return [pictures.of(tile, now_unix_ms, linked=linked) for tile in tiles]
+    linked, cards = visit.may("table"), visit.may("round")
+    return [pictures.of(tile, now_unix_ms, linked=linked, cards=cards) for tile in tiles]
 
 
 def _notice(floor: Floor) -> str:
@@ -70,6 +70,8 @@ def _notice(floor: Floor) -> str:
     done, total = floor.loaded
     if floor.problem:
         return f"The log cannot be followed: {floor.problem}"
+    if floor.never_came:
+        return "; ".join(floor.never_came)
     return f"{done} of {total} tables are loaded." if done < total else ""
 
 

@@ -31,6 +31,7 @@ from host.tests.adversary.thief.hearing import Ear, margin_of, skew_of
 from sabot_firmware.cards.reader import NO_CARD, NONE
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.ring import EVENT
+from sabot_firmware.journal.seals import secret_of
 from sabot_firmware.release import build as build_module
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import SettingsStore
@@ -84,8 +85,12 @@ class TappedShoe(Ear):
 
     def secret(self) -> bytes:
         """The sealing secret that the unit has now."""
-        secret: Any = SettingsStore(self.folder.path).load("seal_secret")
-        return bytes(secret)
+        return secret_of(self.kept(), self.shoe.journal.hand_secret())
+
+    def kept(self) -> bytes:
+        """The part of it that the board keeps."""
+        kept: Any = SettingsStore(self.folder.path).load("seal_secret")
+        return bytes(kept)
 
     # ---- power
 
@@ -234,7 +239,7 @@ class TappedShoe(Ear):
         """Let the periodic work be done, and hear what there is on the line."""
         shoe = self.shoe
         shoe.ticking.tick()
-        shoe.renew_secret()
+        shoe.maintain_seals()
         shoe.journal.drain()
         shoe.presenting.show_changes()
         self._hear()

@@ -65,7 +65,7 @@ def test_the_secret_and_the_keys_of_rounds_that_never_show_leave_no_unit(midi: P
 
 @pytest.mark.slow
 def test_the_secret_is_in_one_document_of_the_board_and_no_card_is_in_any(midi: Played) -> None:
-    secret = midi.shoe.secret()
+    secret = midi.shoe.kept()
     with_it = [
         path.name for path in Path(midi.shoe.folder.path).iterdir() if secret in path.read_bytes()
     ]

@@ -6,12 +6,14 @@ The tables are altered with SQL, without code of the project.
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import cbor2
 import pytest
 
 from host.tests.support.helpers import TEST_KEY, FirmwareLog, new_log, stored
+from sabot.audit.absence.elsewhere import Elsewhere
 from sabot.audit.checkpoints import Checkpoint, checkpoints_of, contradictions
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify, verify_log
@@ -65,12 +67,32 @@ def test_a_good_desk_has_no_findings_and_without_its_key_one(path: Path) -> None
     assert kinds(path, keys=False) == ["no_key 0"]
 
 
-def test_a_log_without_a_desk_has_none_and_a_note_if_there_is_a_key_of_one(path: Path) -> None:
+def test_a_whole_desk_that_was_deleted_is_absent_unless_it_is_known_to_be_elsewhere(
+    path: Path,
+) -> None:
     sql(path, *(f"DELETE FROM {table}" for table in ("desk", "desk_key", "users", "sessions")))
-    assert kinds(path) == []
-    keys = Keys.load(path.with_name("keys"))
-    _, summary = verify_log(path, VerifyOptions(keys=keys))
-    assert [each.kind for each in summary.notes if each.unit == "@desk"] == ["no_desk"]
+    assert kinds(path) == ["absent 0"]
+    assert kinds(path, keys=False) == []
+    sql(path, """INSERT INTO about VALUES ('alerts_up_to', '{"U1": 7}')""")
+    assert kinds(path, keys=False) == ["absent 0"]  # the log itself says that it had one
+    options = VerifyOptions(elsewhere=Elsewhere(["@desk"]))
+    findings, summary = verify_log(path, options)
+    assert not [each for each in findings if each.unit == "@desk"]
+    assert [each.kind for each in summary.notes if each.unit == "@desk"] == ["known_elsewhere"]
+
+
+def test_what_the_notes_of_the_desk_are_about_must_be_in_the_log(path: Path) -> None:
+    """The alert is of event 7 of U1, and a round of its first shoe of cards was opened."""
+    with open_store(path) as store:
+        last = store.last_number("U1")
+        Desk(store).opened_round("U1", 2, 1, by="bob")
+        Desk(store).raise_alert(replace(ALERT, id="U1/lid/99", event=last + 1))
+        Desk(store).opened_round("U2", 1, 1, by="bob")
+        found = list(verify(store, Summary(), VerifyOptions(keys=Keys.load(path.parent / "keys"))))
+    assert [(each.unit, each.event, each.kind) for each in found if each.kind != "game"] == [
+        ("U2", 0, "absent"),
+        ("U1", last + 1, "truncated"),
+    ]
 
 
 CHANGES = {
@@ -176,7 +198,7 @@ def test_checkpoints_show_that_an_older_desk_was_put_back(path: Path, tmp_path: 
         assert [each.kind for each in contradictions(store, kept)] == ["rewritten"]
     assert kinds(path, kept=kept) == ["rewritten 10"]
     sql(path, *(f"DELETE FROM {table}" for table in tables))
-    assert kinds(path, kept=kept) == ["truncated 1"]
+    assert kinds(path, kept=kept) == ["truncated 1", "absent 0"]
 
 
 NOTES = [

@@ -1,12 +1,14 @@
 """A person with the log's file and a key of their own removes records, and leaves a tombstone."""
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import cbor2
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -15,12 +17,13 @@ from host.tests.support.commands import run
 from host.tests.support.helpers import new_log
 from sabot.audit import retention, tombstone
 from sabot.audit.checks.findings import Finding, Summary
-from sabot.audit.tombstone import RemovedShoe, Tombstone, TombstoneUnusable
+from sabot.audit.tombstone import ContextRecord, RemovedShoe, Tombstone, TombstoneUnusable
 from sabot.audit.verify import VerifyOptions, verify
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import public_of
 from sabot.log.store import open_store
 
+HOUR_MS = 3_600_000
 OPERATOR = Ed25519PrivateKey.from_private_bytes(b"operator" * 4)
 THIEF = Ed25519PrivateKey.from_private_bytes(b"somebody" * 4)
 KEEP_DAYS = 30
@@ -32,7 +35,9 @@ class PrunedLog:
     without `sabot prune`."""
 
     path: Path
-    log: ChainedLog = field(default_factory=lambda: ChainedLog().power_on().deal())
+    log: ChainedLog = field(default_factory=lambda: ChainedLog().power_on().load_game().deal())
+    now_unix_ms: int = START_UNIX_MS + 101 * DAY_MS
+    """When it is verified."""
 
     def __post_init__(self) -> None:
         for _ in range(2):
@@ -53,11 +58,16 @@ class PrunedLog:
             "after": removed[-1][2], "shoes": [RemovedShoe(1, 6, len(removed))],
             "sha256": sha256(b"".join(data + mac for _, data, mac in removed)).digest(),
             "removed_unix_ms": START_UNIX_MS + 100 * DAY_MS, "keep_days": KEEP_DAYS,
-            "context": [tombstone.ContextRecord(1, b"", *self.log.records[0][1:])],
+            "context": [self.kept(number) for number in (1, 2, 3)],
         }  # fmt: skip
         private = changed.pop("private", OPERATOR)
         with open_store(self.path) as store:
             store.prune("U1", first, last, tombstone.make(private, **given | changed))
+
+    def kept(self, number: int) -> ContextRecord:
+        """A record as a tombstone keeps it."""
+        before = b"" if number == 1 else self.log.records[number - 2][2]
+        return ContextRecord(number, before, *self.log.records[number - 1][1:])
 
     def found(self, operator: bytes | None = public_of(OPERATOR)) -> list[tuple[int, str]]:
         """Event and kind of all findings."""
@@ -68,7 +78,8 @@ class PrunedLog:
         keys = Keys()
         keys.put("U1", self.log.first_key)
         with open_store(self.path) as store:
-            return list(verify(store, Summary(), VerifyOptions(keys=keys, operator=operator)))
+            options = VerifyOptions(keys=keys, operator=operator, now_unix_ms=self.now_unix_ms)
+            return list(verify(store, Summary(), options))
 
 
 @pytest.fixture
@@ -157,6 +168,87 @@ def test_records_younger_than_the_tombstone_says_are_found(
     assert pruned.found() == found
 
 
+@pytest.mark.parametrize(
+    ("removed_unix_ms", "said"),
+    [
+        (START_UNIX_MS + 101 * DAY_MS + 2 * HOUR_MS, "which is in the future"),
+        (1 << 50, "which is in the future"),
+        (START_UNIX_MS - 2 * HOUR_MS, "before event 1 of "),
+        (0, "before event 1 of "),
+    ],
+)
+def test_a_date_in_the_future_or_before_what_was_removed_is_found(
+    pruned: PrunedLog, removed_unix_ms: int, said: str
+) -> None:
+    """A later date makes records old enough; an earlier one is before any minimum was set."""
+    pruned.remove(1, pruned.loaded(2) - 1, removed_unix_ms=removed_unix_ms)
+    (finding,) = pruned.findings()
+    assert (finding.event, finding.kind) == (1, "tombstone") and said in finding.detail
+
+
+def _forged(kept: ContextRecord, place: int, value: object) -> ContextRecord:
+    values = cbor2.loads(kept.record)
+    values[place] = value
+    return replace(kept, record=cbor2.dumps(values, canonical=True))
+
+
+OTHER_GAME = bytes(32)
+KEPT: dict[str, tuple[Callable[[PrunedLog], list[ContextRecord]], str]] = {
+    "another firmware": (
+        lambda log: [_forged(log.kept(1), 8, "9.9.9"), log.kept(2), log.kept(3)],
+        "the MAC of event 1, which it keeps, does not fit the chain",
+    ),
+    "another game": (
+        lambda log: [log.kept(1), log.kept(2), _forged(log.kept(3), 8, OTHER_GAME)],
+        "the MAC of event 3, which it keeps, does not fit the chain",
+    ),
+    "another time": (
+        lambda log: [log.kept(1), _forged(log.kept(2), 4, START_UNIX_MS + 9), log.kept(3)],
+        "the MAC of event 2, which it keeps, does not fit the chain",
+    ),
+    "a record without the MAC before it": (
+        lambda log: [log.kept(1), log.kept(2), replace(log.kept(3), before=b"")],
+        "the MAC of event 3, which it keeps, does not fit the chain",
+    ),
+    "no start": (lambda log: [log.kept(2), log.kept(3)], "it keeps no start of the unit"),
+    "nothing": (lambda log: [], "it keeps no start of the unit"),
+    "a start of another number": (
+        lambda log: [_forged(log.kept(1), 2, 7), log.kept(2), log.kept(3)],
+        "it keeps start 7, the record after it is of start 1",
+    ),
+    "two of a kind": (
+        lambda log: [log.kept(1), log.kept(1), log.kept(2), log.kept(3)],
+        "it keeps two records of the kind boot",
+    ),
+    "a card": (
+        lambda log: [log.kept(1), log.kept(log.log.number_of("card"))],
+        "that no tombstone keeps",
+    ),
+    "junk": (
+        lambda log: [log.kept(1), ContextRecord(2, b"", b"junk", bytes(16))],
+        "it keeps a record 2 that no tombstone keeps",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_what_a_tombstone_keeps_is_what_was_there(pruned: PrunedLog, what: str) -> None:
+    """The operator, who signs it, is not trusted with firmware, game and clock."""
+    context, said = KEPT[what]
+    pruned.remove(1, pruned.loaded(2) - 1, context=context(pruned))
+    assert any(said in each.detail for each in pruned.findings() if each.kind == "tombstone")
+
+
+def test_a_later_tombstone_keeps_what_the_one_before_it_kept(pruned: PrunedLog) -> None:
+    pruned.remove(1, pruned.loaded(2) - 1)
+    second = {"shoes": [RemovedShoe(2, 6, 20)], "context": [pruned.kept(1), pruned.kept(2)]}
+    pruned.remove(pruned.loaded(2), pruned.loaded(3) - 1, **second)
+    (finding,) = pruned.findings()
+    assert finding.event == pruned.loaded(2) and finding.detail == (
+        "it does not keep event 3 (game_loaded), as the tombstone before it did"
+    )
+
+
 def test_a_minimum_that_cannot_be_read_is_found(pruned: PrunedLog) -> None:
     with open_store(pruned.path) as store:
         store.change_fact("retention", lambda _: "[5")
@@ -181,7 +273,10 @@ def test_a_tombstone_that_no_log_can_have_is_not_usable(
     pruned: PrunedLog, changed: dict[str, Any]
 ) -> None:
     pruned.remove(1, pruned.loaded(2) - 1, **changed)
-    with open_store(pruned.path) as store, pytest.raises(TombstoneUnusable, match="wrong fields"):
+    with (
+        open_store(pruned.path) as store,
+        pytest.raises(TombstoneUnusable, match=r"wrong fields|over 64 bits"),
+    ):
         Tombstone.parse(store.tombstones("U1")[0])
     assert pruned.found() == [(1, "tombstone")]
     done = run(pruned.path.parent, "retention", "--db", str(pruned.path))

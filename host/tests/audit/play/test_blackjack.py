@@ -133,3 +133,21 @@ def test_a_result_of_another_family_than_the_documents_is_found() -> None:
     log.round(1, random.Random(1))
     found = _found(_values(log), games.document_of("mini"))
     assert any("the result is one of blackjack, mini is a game of baccarat" in it for it in found)
+
+
+def test_a_late_surrender_loses_to_a_blackjack_that_no_one_looked_for() -> None:
+    """Records of firmware before 0.3 say that it surrendered, and keep their meaning."""
+    log = BoxLog({"surrender": "late", "looks": "never"}).load()
+    while log.dealing.current_round.boxes != 1:
+        log.give("burn")
+    for text in ("TS", "KC", "6S", "AC", "burn", "next"):
+        log.give(text)
+    values = _values(log)
+    (at,) = (place for place, each in enumerate(values) if each[0] == _HAND)
+    assert enums.OUTCOMES[values[at][_OWN + 2]] == "loses"
+    right = ("loses", "surrendered")
+    for outcome in enums.OUTCOMES:
+        changed = values[at][:]
+        changed[_OWN + 2] = list(enums.OUTCOMES).index(outcome)
+        found = _found([*values[:at], changed, *values[at + 1 :]], log.document)
+        assert (found == []) == (outcome in right), (outcome, found)

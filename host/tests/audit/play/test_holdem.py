@@ -41,10 +41,12 @@ def values_of(log: HandLog) -> list[Values]:
 
 
 def test_random_hands_are_right(rng: random.Random) -> None:
-    log = HandLog()
-    for _ in range(60):
-        log.deal_random(rng)
-    assert found_in(values_of(log), log.game.document) == []
+    for hole_cards in ("all", "shown", "never"):
+        log = HandLog(hole_cards=hole_cards)
+        for _ in range(60):
+            log.deal_random(rng)
+        assert found_in(values_of(log), log.game.document) == []
+        assert found_in(values_of(log)) == []
 
 
 @pytest.mark.slow

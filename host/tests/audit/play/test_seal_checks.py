@@ -24,6 +24,7 @@ from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.games.baccarat import catalogue
 from sabot.link.wire import parse_event
+from sabot.text import counted
 from sabot_firmware.table import input_log
 from sabot_protocol import cards, enums, events, games
 
@@ -479,3 +480,78 @@ def test_a_ghost_hand_is_dealt_face_up_and_the_cut_card_is_no_secret() -> None:
     assert kinds.count("seal") == 1 and kinds.count("sealed_card") == 4 and "error" in kinds
     records = [(at, bytes(data), data.mac) for at, data in enumerate(log.records, 1)]
     assert _found(records, document=document) == []
+
+
+# Rounds that were never opened.
+
+
+def _notes(
+    values: list[Values], document: bytes | None = None, kind: str = "sealed"
+) -> list[tuple[int, str]]:
+    document = document or _document()
+    known = KnownGames({hashlib.sha256(document).digest(): document}.get)
+    summary = Summary()
+    UnitChecks("U1", macs=Ratchet(TEST_KEY), games=known).verify(_chained(values), summary)
+    return [(each.event, each.detail) for each in summary.notes if each.kind == kind]
+
+
+def test_a_round_that_is_sealed_at_the_end_of_the_log_is_noted() -> None:
+    """The log of these tests ends within a round of its second shoe of cards."""
+    values = _values()
+    seal = max(at for at, each in enumerate(values, 1) if _kind(each) == "seal")
+    detail = "2 sealed cards of shoe 2 round 1 never opened: the log ends before its key"
+    assert _notes(values) == [(seal, detail)]
+
+
+NEVER: dict[str, tuple[Callable[[list[Values], dict[str, list[int]]], None], str]] = {
+    "the sealing secret was lost": (
+        lambda values, of: values[of["unsealed"][0]].__setitem__(_OWN, bytes(32)),
+        "its key does not fit: the unit had lost its sealing secret, or the key was changed",
+    ),
+    "the key never came": (
+        lambda values, of: values.pop(of["unsealed"][0]) and None,
+        "its key never came: what follows a key came without it",
+    ),
+    "a card was changed": (
+        lambda values, of: values[of["sealed_card"][0]].__setitem__(_OWN + 1, bytes(16)),
+        "the key opens them to no card",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NEVER)
+def test_each_sealed_round_that_was_never_opened_is_noted_with_why(what: str) -> None:
+    change, why = NEVER[what]
+    values = _values()
+    of_round = _of_round(values)
+    cards = 1 if "card" in what else len(of_round["sealed_card"])
+    change(values, of_round)
+    (event, detail), _ = _notes(values)
+    assert event == of_round["seal"][0] + 1
+    assert detail == f"{counted(cards, 'sealed card')} of shoe 1 round 2 never opened: {why}"
+
+
+def test_a_round_whose_key_is_among_missing_events_is_noted() -> None:
+    values = _values()
+    of_round = _of_round(values)
+    first, last = of_round["sealed_card"][-1] + 1, of_round["result"][0] + 1
+    records = [each for each in _chained(values) if not first < each[0] <= last]
+    summary = Summary()
+    UnitChecks("U1", macs=Ratchet(TEST_KEY)).verify(records, summary)
+    (note, _) = (each for each in summary.notes if each.kind == "sealed")
+    assert note.event == of_round["seal"][0] + 1
+    assert note.detail.endswith("events are missing in which its key may be")
+
+
+def test_rounds_that_stay_closed_by_the_choice_of_the_house_are_counted_in_one_line() -> None:
+    document = _document("never")
+    log = FirmwareLog(game=document, firmware=_SEALS_SINCE)
+    log.load().draw("AS", "2C")
+    for _ in range(2):
+        log.draw("next", "next", "9D", "5S", "blank", "!void")
+    values = [cbor2.loads(record) for record in log.records]
+    opened = [at for at, each in enumerate(values, 1) if _kind(each) == "unsealed"]
+    assert [values[at - 1][_OWN] for at in opened] == [b"", b""]
+    closed = "4 cards of 2 rounds stay closed by the house's choice: no key opens them"
+    assert _notes(values, document, kind="closed") == [(0, closed)]
+    assert _notes(values, document) == []

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import new_log, parsed, stored
 from sabot.cli import app
-from sabot.errors import BadHand, Forbidden, GameDiffers
+from sabot.errors import BadHand, Forbidden, GameDiffers, ImpossibleDeal
 from sabot.games.holdem import hand_file
 from sabot.games.holdem.logged import with_cards
 from sabot.games.holdem.settle import settle
@@ -115,6 +115,25 @@ def test_what_does_not_fit_the_log_is_refused(
     _, dealt = dealt_by(text)
     with pytest.raises(BadHand, match=message):
         with_cards(file_of(**changed), dealt, {})
+
+
+def test_a_seat_that_stays_closed_has_mucked_or_has_the_cards_that_the_cashier_wrote() -> None:
+    mucked = [ALL_IN["seats"][0], {**ALL_IN["seats"][1], "mucked": True}]  # type: ignore[index]
+    written = [ALL_IN["seats"][0], {**ALL_IN["seats"][1], "cards": ["8S", "7S"]}]  # type: ignore[index]
+    _, dealt = dealt_by(ONCE + " burn next reveal", hole_cards="shown")  # Finn's cards stay closed
+    assert [len(cards) for cards in dealt.hands] == [0, 2] and dealt.sealed == 5
+    wins = settle(with_cards(file_of(seats=mucked), dealt, {}))
+    assert [award.seat.number for award in wins.awards] == [2]
+    full = settle(with_cards(file_of(seats=written), dealt, {}))
+    assert full.as_json()["pots"] == settle(file_of(ONCE)).as_json()["pots"]
+    with pytest.raises(BadHand, match="no cards at the showdown"):
+        settle(with_cards(file_of(), dealt, {}))
+    known = [{**ALL_IN["seats"][0], "cards": ["AH", "AC"]}, ALL_IN["seats"][1]]  # type: ignore[index]
+    with pytest.raises(BadHand, match="the file has cards too"):
+        with_cards(file_of(seats=known), dealt, {})
+    twice = [ALL_IN["seats"][0], {**ALL_IN["seats"][1], "cards": ["AH", "7S"]}]  # type: ignore[index]
+    with pytest.raises(ImpossibleDeal, match="AH is twice"):
+        with_cards(file_of(seats=twice), dealt, {})
 
 
 def test_the_choices_of_the_house_are_those_of_the_game_that_dealt() -> None:

@@ -303,10 +303,11 @@ def test_the_choices_of_the_house_are_listed_with_their_clauses(tmp_path: Path) 
     shown = ["games", "show", "holdem", "--choose", "limit=pot_limit"]
     result = json.loads(CliRunner().invoke(app(), [*shown, "--json"]).stdout)
     assert [each["name"] for each in result["choices"]] == [
-        *("seats", "betting_closed_by", "voided_cards"),
+        *("seats", "betting_closed_by", "voided_cards", "hole_cards"),
         *(each.name for each in CHOICES),
     ]
-    assert result["choices"][3]["chosen"] == "pot_limit"
+    chosen = {each["name"]: each["chosen"] for each in result["choices"]}
+    assert chosen["limit"] == "pot_limit"
     page = CliRunner().invoke(app(), shown).stdout
     for choice in CHOICES:
         assert re.search(rf"^{choice.name}  ", page, re.M), choice.name

@@ -9,7 +9,7 @@ from firmware.tests.support import boxes
 from host.tests.support.dealt_boxes import PAIRS, BoxLog
 from sabot.link import wire
 from sabot.log.families.boxes import BlackjackRound
-from sabot.log.rounds import Round, Rounds, dealt_of
+from sabot.log.rounds import Rounds, dealt_of
 from sabot_protocol import cards
 
 
@@ -100,11 +100,11 @@ def test_a_void_round_has_its_cards_and_the_hole_card_by_the_houses_choice(
     assert [list(hand.cards) for (hand,) in dealt.boxes] == [["6S", "5S"]]
 
 
-def test_a_round_that_is_voided_before_its_first_card_has_no_family() -> None:
+def test_a_round_that_is_voided_before_its_first_card_is_one_of_the_game_in_the_shoe() -> None:
     from sabot_firmware.table.dealing import KEY
 
     log = BoxLog().load()
     log.act(log.dealing.switched(KEY, True))
     log.give("void")
     (dealt,) = _dealt(log)
-    assert isinstance(dealt, Round) and dealt.void == "supervisor"
+    assert isinstance(dealt, BlackjackRound) and dealt.void == "supervisor"

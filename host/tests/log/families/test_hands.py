@@ -1,12 +1,15 @@
 """Hands of hold'em from events, compared with the plan of a second dealer."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 from host.tests.support.hand_log import HandLog
-from host.tests.support.helpers import FirmwareLog, parsed
+from host.tests.support.helpers import FirmwareLog, new_log, parsed, stored
 from sabot.log.families.hands import Hand
+from sabot.log.reading.rounds import rounds_between
 from sabot.log.rounds import Round, Rounds, dealt_of, rounds_of
+from sabot.log.store import Filter
 
 TWICE = "AS KS 2C 3C next 9D KC QC JC next 8D burn next TC 7D 4C 6D TD 5D 4D reveal"
 """A hand to two seats that is run twice, which is asked when the turn's burn has come."""
@@ -18,7 +21,12 @@ def hands_in(log: FirmwareLog) -> list[Hand]:
 
 
 def test_random_hands_are_read_as_the_second_dealer_dealt_them(rng: random.Random) -> None:
-    log = HandLog()
+    for hole_cards in ("all", "shown", "never"):
+        _check_random_hands(rng, hole_cards)
+
+
+def _check_random_hands(rng: random.Random, hole_cards: str) -> None:
+    log = HandLog(hole_cards=hole_cards)
     plans = [log.deal_random(rng) for _ in range(60)]
     hands = hands_in(log)
     assert len(hands) == len(plans)
@@ -26,9 +34,13 @@ def test_random_hands_are_read_as_the_second_dealer_dealt_them(rng: random.Rando
         at = [(position, name) for position, name in plan.dealt]
         assert hand.seats == plan.seats and hand.run_twice == (plan.from_street or None)
         for seat, cards in enumerate(hand.hands, 1):
-            assert list(cards) == [name for position, name in at if position == f"seat_{seat}"]
+            known = hole_cards == "all" or seat in plan.shown
+            dealt = [name for position, name in at if position == f"seat_{seat}"]
+            assert list(cards) == (dealt if known else [])
+        assert hand.sealed == len(plan.closed())
         assert (list(hand.board), list(hand.second)) == plan.boards()
-        assert list(hand.burned) == [name for position, name in at if position == "board_burn"]
+        burned = [name for position, name in at if position == "board_burn"]
+        assert list(hand.burned) == (burned if hole_cards == "all" else [])
         assert (hand.void, hand.by_hand, hand.game) == (None, (), log.game.sha256)
         assert 0 < hand.first_event < hand.last_event
     assert {hand.run_twice for hand in hands} == {None, "turn", "river"}
@@ -61,6 +73,19 @@ def test_cards_of_a_void_hand_are_known_or_never_by_the_choice_of_the_house() ->
         log.play("AS KS 2C 3C next 9D KC key+ void key-")
         (hand,) = hands_in(log)
         assert hand.void == "supervisor" and hand.hands == known and hand.board == ("KC",)
+
+
+def test_a_hand_that_is_voided_before_its_first_card_is_a_hand_wherever_the_reading_begins(
+    tmp_path: Path,
+) -> None:
+    log = HandLog().seat(2).play("key+ void key-")
+    (hand,) = hands_in(log)
+    assert hand.void == "supervisor" and not hand.hands and hand.as_json()["family"] == "holdem"
+    with new_log(tmp_path / "log.sqlite") as store:
+        store.append("U1", stored(log.records))
+        for first in (1, hand.first_event):
+            (found,) = rounds_between(store, Filter("U1", first=first))
+            assert found == hand
 
 
 def test_a_misdeal_ends_a_hand_again_as_void() -> None:

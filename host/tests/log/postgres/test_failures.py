@@ -50,3 +50,11 @@ def test_what_will_not_change_by_waiting_is_not_tried_again(error: psycopg.Error
 def test_a_session_that_is_refused_for_good_says_so(said: str, again: bool) -> None:
     meant = no_session(_PLACE, psycopg.OperationalError(said))
     assert isinstance(meant, NoDatabaseServer) is again
+
+
+def test_who_runs_a_command_as_another_user_than_the_owner_is_told_so() -> None:
+    said = 'FATAL: Peer authentication failed for user "sabot"'
+    error = no_session(_PLACE, psycopg.OperationalError(said))
+    assert str(error).endswith(
+        "; run this as the user of the same name, or name the server's host in it"
+    )

@@ -40,12 +40,12 @@ _WRITING = {
     "take", "heads", "heads_of", "holes_of", "keep_game", "keep_presence", "keep_tombstone",
     "receipts_after", "checkpoint", "alarm", "now_unix_ms", "check_digest", "say_alarm",
     "say_checkpoints", "say_games", "say_presence", "say_tombstone", "keep_seam", "say_seam",
-    "take_units", "open_alarms",
+    "take_units", "open_alarms", "keep_flows", "say_flows",
 }  # fmt: skip
 _READING = {"now_unix_ms", "open_alarms", "hash_of", "hash_of_presence", "hash_of_checkpoint"}
 _MAY_CALL = {
     "reader": _READING,
-    "logger": {*_WRITING, *_READING, "remove_seam", "keep_flows"},
+    "logger": {*_WRITING, *_READING, "remove_seam"},
     "notary": {*_READING, "alarm", "check_digest", "say_alarm", "say_missing"},
     "clerk": _READING,
     "site_1": _WRITING,

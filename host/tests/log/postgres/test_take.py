@@ -204,6 +204,14 @@ def test_the_largest_number_ends_a_unit_and_harms_nothing(
     assert _holes(database) == [(1, 4), (6, largest - 1)]
 
 
+def test_a_far_number_after_the_next_one_takes_no_memory_of_the_server(
+    database: Database, logger: _Taker
+) -> None:
+    """A series of all numbers up to it would be larger than any array that PostgreSQL makes."""
+    assert logger([_row(1), _row(1 << 60)]).number == 1 << 60
+    assert _numbers(database) == [1, 1 << 60]
+
+
 def test_many_sessions_that_meet_a_new_day_make_its_partition_once(database: Database) -> None:
     takers = [_Taker(database, "keeper") for _ in range(6)]
     day_ms, gate = 1_700_000_000_000, threading.Barrier(len(takers))

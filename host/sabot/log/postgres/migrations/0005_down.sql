@@ -10,6 +10,7 @@ CREATE TABLE sabot_version_5.receipts AS SELECT * FROM sabot.receipts AS r WHERE
 );
 DELETE FROM sabot.receipts AS r USING sabot_version_5.receipts AS o
 WHERE o.unit = r.unit AND o.number = r.number AND o.receipt = r.receipt;
+REVOKE EXECUTE ON FUNCTION sabot.keep_flows(text[], text[]) FROM sabot_site;
 DROP INDEX sabot.receipts_once;
 ALTER TABLE sabot.receipts ADD PRIMARY KEY (unit, number);
 
@@ -22,6 +23,7 @@ DROP FUNCTION
     sabot.acknowledge_alarms(bigint[], text, text),
     sabot.open_alarms(),
     sabot.say_missing(text[], bigint[], bigint[], bytea),
+    sabot.say_flows(text[], text[], bytea),
     sabot.chain_alarm(bigint, name, bigint, text, text, text),
     sabot.day_of(bigint),
     sabot.add_sum(text, name, bigint, bit),

@@ -194,7 +194,10 @@ BEGIN
     now_ms := coalesce(received, sabot.now_unix_ms());
     today := sabot.day_of(now_ms);
 
-    IF since - 1 = head.newest AND numbers = ARRAY(SELECT generate_series(since, until)) THEN
+    -- The differences first: a series up to a number that a site only claims would fill the memory.
+    IF since - 1 = head.newest AND until - since = amount - 1
+        AND numbers = ARRAY(SELECT generate_series(since, until))
+    THEN
         INSERT INTO sabot.records
         SELECT number, now_ms, unix_ms, shoe, round, head.id, today, record, mac, kind
         FROM unnest(numbers, records, macs, kinds, times, shoes, rounds)
@@ -677,6 +680,16 @@ BEGIN
 END
 $$;
 
+-- `sabot.keep_flows` of what a site sends.
+CREATE FUNCTION sabot.say_flows(units text[], flows text[], digest bytea) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM sabot.check_digest(digest, array_send(units) || array_send(flows));
+    PERFORM sabot.keep_flows(units, flows);
+END
+$$;
+
 CREATE OR REPLACE FUNCTION sabot.holes_of(units text[])
 RETURNS TABLE (unit text, first bigint, last bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -700,7 +713,8 @@ REVOKE ALL ON FUNCTION
     ),
     sabot.note_checkpoints(integer[], bigint[], bytea[], bigint[]),
     sabot.acknowledge_alarms(bigint[], text, text), sabot.open_alarms(),
-    sabot.say_missing(text[], bigint[], bigint[], bytea)
+    sabot.say_missing(text[], bigint[], bigint[], bytea),
+    sabot.say_flows(text[], text[], bytea)
 FROM PUBLIC;
 GRANT SELECT ON sabot.missing, sabot.alarm_chain, sabot.alarm_seals, sabot.sums TO sabot_reader;
 GRANT INSERT ON sabot.alarm_seals TO sabot_notary;
@@ -709,6 +723,8 @@ GRANT EXECUTE ON FUNCTION sabot.take_units(
     bigint[], bytea
 ) TO sabot_logger, sabot_site;
 GRANT EXECUTE ON FUNCTION sabot.open_alarms() TO sabot_reader, sabot_site;
+GRANT EXECUTE ON FUNCTION sabot.say_flows(text[], text[], bytea) TO sabot_logger, sabot_site;
+GRANT EXECUTE ON FUNCTION sabot.keep_flows(text[], text[]) TO sabot_site;
 GRANT EXECUTE ON FUNCTION
     sabot.hash_of(text[]), sabot.hash_of_presence(sabot.presence),
     sabot.hash_of_checkpoint(sabot.site_checkpoints)
