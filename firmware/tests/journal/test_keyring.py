@@ -490,20 +490,6 @@ def _part(number):
     return bytes([number & 0xFF, number >> 8]) + bytes(range(30))
 
 
-def test_the_part_of_the_sealing_secret_stays_while_the_ring_goes_round_and_wears_no_more() -> None:
-    naive = NaiveChain(FIRST)
-    unit, flash = new()
-    _put_hand(unit, _part(1))
-    for epoch in range(1, SECTORS * SLOTS + 200):
-        if epoch % 40 == 0:
-            unit.tidy()
-        unit.step()
-        assert unit.ring.hand_secret == _part(1)
-        if epoch % 97 == 0:
-            unit = check(flash, epoch, naive)
-    assert unit.ring.hand_secret == _part(1) and max(flash.erases) <= 2
-
-
 def test_a_part_that_was_replaced_is_nowhere_on_the_chip() -> None:
     naive = NaiveChain(FIRST)
     unit, flash = new()

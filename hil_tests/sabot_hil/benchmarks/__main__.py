@@ -25,7 +25,7 @@ from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.store import open_store
-from sabot.release.modules import modules_of
+from sabot.release.compiling.modules import modules_of
 from sabot.sim import waveform
 from sabot.sim.dealer import Dealer
 from sabot.sim.deck import shuffled

@@ -15,7 +15,7 @@ from functools import cache, partial
 from types import CodeType, FrameType
 from typing import Any
 
-from sabot.release.modules import PACKAGES
+from sabot.release.compiling.modules import PACKAGES
 from sabot.sim.waveform import pass_samples
 from sabot_firmware.cards.reader import NO_CARD, Reader
 from sabot_firmware.table.dealing import LID, Dealing

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from sabot.link.client import Client
 from sabot.link.messages import HealthCommand, IdentifyCommand, SelfTestCommand, SetClockCommand
-from sabot.release import modules
-from sabot.release.short_names import short_names
+from sabot.release.compiling import modules
+from sabot.release.compiling.short_names import short_names
 from sabot.sim.waveform import pass_samples
 from sabot_hil.kit import releases
 from sabot_hil.kit.dealer import load_cards

@@ -12,7 +12,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import sabot_firmware
 from sabot.keys import signing
-from sabot.release import (
+from sabot.release import build as releases
+from sabot.release.compiling import (
     board_words,
     constants,
     micropython_names,
@@ -20,7 +21,6 @@ from sabot.release import (
     short_names,
     source_trees,
 )
-from sabot.release import build as releases
 from sabot_hil.kit.cache import cache
 
 HOUSE = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"emulated units' house").digest())

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from sabot.release.modules import PACKAGES
+from sabot.release.compiling.modules import PACKAGES
 from sabot_hil.kit import diagram
 
 BENCH_TABLE = PACKAGES["sabot_rig"] / "pins.py"

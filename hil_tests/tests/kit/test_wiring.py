@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from firmware.tests.fakes.fake_pico import board as pico
-from sabot.release.modules import bench_modules
+from sabot.release.compiling.modules import bench_modules
 from sabot_hil.kit import wiring
 from sabot_hil.targets.rig_check import PLUG
 from sabot_rig import pins

@@ -18,7 +18,7 @@ import sabot_protocol
 from sabot.errors import ReleaseUnusable, did_you_mean
 from sabot.keys import signing
 from sabot.release import origin
-from sabot.release.modules import ARCHITECTURES, modules_of, sources_of
+from sabot.release.compiling.modules import ARCHITECTURES, modules_of, sources_of
 from sabot_firmware.journal import ring
 from sabot_protocol import release
 

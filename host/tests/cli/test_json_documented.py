@@ -32,7 +32,7 @@ from sabot.log.store import open_store
 from sabot.receipts.receipt import NUMBERS, make
 from sabot.receipts.statement import SiteCheckpoint
 from sabot.release import build as releases
-from sabot.release import modules
+from sabot.release.compiling import modules
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
 from sabot.sim.process import SimulatedShoe

@@ -12,7 +12,7 @@ import sabot_protocol
 from sabot.errors import ReleaseUnusable
 from sabot.keys import signing
 from sabot.release import build as releases
-from sabot.release import modules
+from sabot.release.compiling import modules
 from sabot_firmware.release import ed25519
 from sabot_hil.kit import releases as kit
 from sabot_protocol.release import Manifest, refusal, signed

@@ -13,8 +13,9 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from sabot.keys import signing
 from sabot.release import build as releases
-from sabot.release import modules, origin
+from sabot.release import origin
 from sabot.release.build import Release
+from sabot.release.compiling import modules
 from sabot_hil.kit import releases as made
 from sabot_protocol.release import Manifest
 

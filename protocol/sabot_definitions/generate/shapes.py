@@ -1,8 +1,8 @@
 """The shapes of sabot_protocol, which a shoe and a host share.
 
 They are for MicroPython: a board has only what stands in the code, so the lines of text are left
-out. sabot/release/board_words.py takes the names and fields of some out of a release, and expects
-`Shape(number, name, fields, list, ...)`.
+out. sabot/release/compiling/board_words.py takes the names and fields of some out of a release, and
+expects `Shape(number, name, fields, list, ...)`.
 """
 
 from collections.abc import Iterable

@@ -10,7 +10,7 @@ from sabot.cli.service.release import described
 from sabot.cli.view import console, print_json, problems
 from sabot.keys import signing
 from sabot.release import build as releases
-from sabot.release.modules import ARCHITECTURES
+from sabot.release.compiling.modules import ARCHITECTURES
 from sabot.terminal import plain
 from sabot.text import counted
 from sabot_protocol.release import Manifest

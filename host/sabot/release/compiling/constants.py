@@ -10,7 +10,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from sabot.release.source_trees import parsed, unparsed
+from sabot.release.compiling.source_trees import parsed, unparsed
 
 _LARGEST = 2**30 - 1
 """A larger integer would be an object on the heap at each place (firmware/README.md)."""

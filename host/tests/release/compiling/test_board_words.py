@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from sabot.release.board_words import without_unneeded_words
-from sabot.release.modules import sources
+from sabot.release.compiling.board_words import without_unneeded_words
+from sabot.release.compiling.modules import sources
 from sabot_protocol import enums, events, messages
 
 _EVENTS, _MESSAGES = "sabot_protocol/events.py", "sabot_protocol/messages.py"

@@ -15,9 +15,9 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from sabot.release import uf2
-from sabot.release.micropython_names import MICROPYTHON_NAMES
-from sabot.release.modules import sources
-from sabot.release.short_names import defined_names
+from sabot.release.compiling.micropython_names import MICROPYTHON_NAMES
+from sabot.release.compiling.modules import sources
+from sabot.release.compiling.short_names import defined_names
 
 _NAME = re.compile(rb"([A-Za-z]\w*)\0")
 _FLASH = 0x10000000

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sabot.release.constants import with_integers_in_place
-from sabot.release.modules import sources
+from sabot.release.compiling.constants import with_integers_in_place
+from sabot.release.compiling.modules import sources
 from sabot.sim.process import interpreter
 
 _CARDS = b"""

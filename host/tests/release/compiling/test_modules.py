@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from sabot.release.modules import (
+from sabot.release.compiling.modules import (
     ARCHITECTURES,
     PACKAGES,
     bench_modules,
     bytecode,
 )
-from sabot.release.modules import sources as read_sources
+from sabot.release.compiling.modules import sources as read_sources
 from sabot_hil.kit.releases import compiled
 
 pytestmark = pytest.mark.slow
@@ -94,7 +94,7 @@ def test_a_bench_board_has_the_rigs_modules_and_not_the_shoes() -> None:
 def test_the_same_sources_give_the_same_bytes_in_another_folder_and_time_zone(
     pico: dict[str, bytes], tmp_path: Path
 ) -> None:
-    code = "import sys; from sabot.release.modules import modules_of\n"
+    code = "import sys; from sabot.release.compiling.modules import modules_of\n"
     code += "for path, data in modules_of('pico').items(): print(path, data.hex())"
     environment = os.environ | {"TMPDIR": str(tmp_path), "PYTHONHASHSEED": "7", "TZ": "Asia/Macau"}
     other = subprocess.run(

@@ -9,7 +9,7 @@ Pico 15 ms of its start (docs/decisions/board-words.md).
 import ast
 from collections.abc import Mapping
 
-from sabot.release.source_trees import parsed, unparsed
+from sabot.release.compiling.source_trees import parsed, unparsed
 from sabot_protocol import enums
 
 _MADE_ONLY = {

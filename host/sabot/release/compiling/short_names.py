@@ -13,8 +13,8 @@ import string
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
-from sabot.release.micropython_names import MICROPYTHON_NAMES
-from sabot.release.source_trees import parsed, unparsed
+from sabot.release.compiling.micropython_names import MICROPYTHON_NAMES
+from sabot.release.compiling.source_trees import parsed, unparsed
 
 _BOOT_LOADER = "sabot_firmware/release/boot.py"
 """It calls each release, and each release calls it: its names are the same in all of them."""
@@ -216,7 +216,7 @@ def _fields(tree: ast.Module) -> Iterator[tuple[ast.AST, str, str]]:
 
 def main() -> None:
     """Print the table of a shoe's release for the board that is named, or for a Pico."""
-    from sabot.release.modules import before_short_names  # it imports this module
+    from sabot.release.compiling.modules import before_short_names  # it imports this module
 
     board = sys.argv[1] if sys.argv[1:] else "pico"
     print("\n".join(" ".join(row) for row in table(before_short_names(board))))
