@@ -31,8 +31,7 @@ def stir_all(pool: "Pool", board: "Board", work: bytearray) -> int:
         pool.stir(source, samples)
         if is_stuck(samples, source == _OSCILLATOR):
             stuck |= 1 << source
-    for at in range(SAMPLES):
-        work[at] = 0
+    clear(work, SAMPLES)
     return stuck
 
 
@@ -47,6 +46,16 @@ def is_stuck(samples: "memoryview | bytes", binary: bool) -> bool:
         if count(samples, at, min(at + window, size)) > most:
             return True
     return False
+
+
+@micropython.viper
+def clear(work: ptr8, size: int) -> int:
+    """Make the first `size` bytes of a buffer zeros; return how many."""
+    at = 0
+    while at < size:
+        work[at] = 0
+        at += 1
+    return at
 
 
 @micropython.viper
