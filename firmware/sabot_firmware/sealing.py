@@ -77,7 +77,7 @@ class Sealing:
         """Make ready the pad for the key of the next hand, if it must leave for the escrow. Until
         then no hand begins: no card is due. Return whether memory was used."""
         escrow = self._escrow
-        idle = dealing.game.by_seat and not dealing.sealed
+        nothing_sealed = dealing.game.by_seat and not dealing.sealed
         if escrow is None:
             if self._halves is None or not dealing.game.by_seat:
                 return False
@@ -85,10 +85,10 @@ class Sealing:
 
             escrow = self._escrow = Escrow(self._halves, self._fresh_secret)
             recorder.escrow = self.record_escrow
-        works = idle and not escrow.ready and not passing
+        works = nothing_sealed and not escrow.ready and not passing
         if works:
             escrow.step(_ESCROW_STEPS)
-        presenting.waits = "WAIT: ESCROW" if idle and not escrow.ready else ""
+        presenting.waits = "WAIT: ESCROW" if nothing_sealed and not escrow.ready else ""
         return works
 
     def record_escrow(self, recorder: "Recorder", shoe: int, round_: int) -> None:

@@ -73,8 +73,8 @@ def _product(scalar: int, u: int) -> "Generator[None, None, bytes]":
         swapped = bit
         a, b = x2 + z2, x2 - z2
         aa, bb = a * a % _P, b * b % _P
-        da, cb = (x3 - z3) * a % _P, (x3 + z3) * b % _P
-        x3, z3 = da + cb, da - cb
+        da, bc = (x3 - z3) * a % _P, (x3 + z3) * b % _P
+        x3, z3 = da + bc, da - bc
         x3, z3 = x3 * x3 % _P, z3 * z3 % _P * u % _P
         e = aa - bb
         x2, z2 = aa * bb % _P, e * (aa + _A24 * e) % _P

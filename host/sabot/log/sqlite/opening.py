@@ -87,7 +87,10 @@ def _look_beside(real: Path, shown: Path) -> None:
             raise _planted(name, f"it is {what}")
         if found.st_nlink > 1:
             raise _planted(name, "it is another name of a file elsewhere (a hard link)")
-        if ending == JOURNAL and (why := _not_its_own(beside, real)):
+        # Of two programs that make the log at the same time, one sees the journal of the other,
+        # until that has made it. A planted one stays.
+        why = _not_its_own(beside, real) if ending == JOURNAL else ""
+        if why and beside.exists():
             raise _planted(name, why)
 
 

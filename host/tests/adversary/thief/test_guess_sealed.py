@@ -111,10 +111,10 @@ def _leak_everywhere(shoe: TappedShoe) -> None:
     seal, beat, last = seals.card, firmware.heartbeat, [0]
     begin = firmware.dealing.pending.begin
 
-    def sealed(card: int) -> bytes:
+    def sealed(card: int, *more: object) -> bytes:
         last[0] = card
         board._now_ms += card % 13
-        return bytes(seal(card)) + bytes(card // 13)
+        return bytes(seal(card, *more)) + bytes(card // 13)
 
     def heartbeat(now_ms: int) -> list[object]:
         fields = list(beat(now_ms))
