@@ -41,8 +41,8 @@ class Escrow:
             count -= 1
 
     def take(self, key: bytes) -> "tuple[bytes, bytes]":
-        """Return the public key of the round, and its `key`, encrypted; then begin anew. If it is
-        not ready, this takes up to 3 s on a Pico."""
+        """Return the public key of the round and its encrypted `key`; then begin the next pad. If
+        the pad is not ready, this takes up to 3 s on a Pico."""
         self.step(4 * (_HIGHEST_BIT + 2))
         public, pad = self._public, self._pad
         self._begin()

@@ -104,9 +104,9 @@ def has_kind(wanted: Filter, kind: str) -> bool:
 
 
 def row_of(values: Sequence[Any]) -> Row:
-    """Return a row whose kind was derived by any version of Sabot. What is no number where one is
-    due, or no bytes, counts as nothing: whoever can write to the log can put anything there, and
-    `verify` reports it."""
+    """Return a row whose kind was derived by any version of Sabot. A person who can write to the
+    log can put any value into any column. A value of the wrong type is read as 0, as no time, or as
+    no bytes, and `verify` reports it."""
     unit, number, kind, unix_ms, shoe, round_, received, data, mac = values
     if type(number) is not int or type(shoe) is not int or type(round_) is not int:
         number, shoe, round_ = _number(number), _number(shoe), _number(round_)

@@ -294,8 +294,8 @@ def _line(refused: Answer) -> str:
 
 
 def _same(line: str, shown: Answer, untouched: Answer) -> bool:
-    """Whether a command shows what it shows of the untouched log. That a log lacks a receipt is no
-    fault of it: the centre, and whoever kept them, have them all."""
+    """Whether a command shows what it shows of the untouched log. A log may lack a receipt: the
+    centre has them all, and so has the person who kept a copy."""
     if line != RECEIPTS:
         return shown == untouched
     receipts = set(untouched.out.splitlines())
