@@ -163,14 +163,9 @@ class SealChecks:
     def seat_seal(self, values: Values) -> None:
         """Take the values of an event `seat_seal`."""
         number, (seat, commitment) = values[_NUMBER], values[_OWN : _OWN + 2]
-        self._check_round(values)
+        if not self._comes_sealed(values, f"the seal of {_seat_text(seat)}"):
+            return
         state = self.state
-        if state.phase == UNKNOWN:
-            return
-        if state.phase != SEALED:
-            when = "before the seal of its round" if state.phase == NONE else "after its key"
-            self._report(number, "seal", f"the seal of {_seat_text(seat)} {when}")
-            return
         if seat > SEATS:
             self._report(number, "seal", f"the seal of seat {seat}, there are {SEATS}")
         if len(commitment) != KEY_SIZE:
@@ -236,17 +231,22 @@ class SealChecks:
     def _begin(self, phase: str) -> None:
         self.state = SealState(phase, has_escrow=self.state.has_escrow)
 
+    def _comes_sealed(self, values: Values, what: str) -> bool:
+        """Whether the event `what` comes after the seal of its round and before its key; if not,
+        report it. False too where that cannot be known."""
+        self._check_round(values)
+        phase = self.state.phase
+        if phase not in (SEALED, UNKNOWN):
+            when = "before the seal of its round" if phase == NONE else "after its key"
+            self._report(values[_NUMBER], "seal", f"{what} {when}")
+        return phase == SEALED
+
     def drawn(self, values: Values, *, in_round: bool) -> None:
         """Take the values of an event `sealed_card`; `in_round`: its round is open."""
         number, (card_place, sealed, position) = values[_NUMBER], values[_OWN : _OWN + 3]
-        self._check_round(values)
+        if not self._comes_sealed(values, "a sealed card"):
+            return
         state = self.state
-        if state.phase == UNKNOWN:
-            return
-        if state.phase != SEALED:
-            when = "before the seal of its round" if state.phase == NONE else "after its key"
-            self._report(number, "seal", f"a sealed card {when}")
-            return
         due = state.cards[-1].place + 1 if state.cards else 0
         if card_place != due and (state.whole or card_place < due):
             self._report(number, "seal", f"a sealed card at place {card_place}, {due} is due")
