@@ -272,9 +272,7 @@ def _longer(memory: "array[int]", first: int, piece: int) -> int:
 
 def _way_to_end(memory: "array[int]", piece: int) -> int:
     """Return how long the card took from `piece`, the last of its last mark, to its end at E: for
-    2.5 mm. 0 if E is covered yet, or was left before."""
-    if memory[_E_END] >= memory[_X_END]:
-        return 0
+    2.5 mm. 0 if E was left before, or is covered yet: then the end of the mark is the newest edge."""
     return max(0, memory[_E_END] - memory[_END + piece])
 
 
