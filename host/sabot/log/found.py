@@ -47,10 +47,13 @@ class Filter:
     """The events of each unit in the other order."""
 
     def in_columns(self) -> "Filter":
-        """The same filter for the columns of `events`, which have LARGEST for larger numbers."""
+        """The same filter for the columns of `events`, which have 64 bits: LARGEST for larger
+        numbers, and the smallest for smaller ones."""
         names = ("shoe", "round", "from_unix_ms", "to_unix_ms", "first", "last")
         values = {name: getattr(self, name) for name in names}
-        return replace(self, **{n: min(v, LARGEST) for n, v in values.items() if v is not None})
+        given = {name: value for name, value in values.items() if value is not None}
+        fits = {name: max(-LARGEST - 1, min(value, LARGEST)) for name, value in given.items()}
+        return replace(self, **fits)
 
 
 class Row(NamedTuple):
