@@ -81,7 +81,7 @@ class Sealing:
         then no hand begins: no card is due. It waits for random bytes of a host, so that no one can
         compute the pad. Return whether memory was used."""
         escrow = self._escrow
-        idle = dealing.game.by_seat and not dealing.sealed
+        nothing_sealed = dealing.game.by_seat and not dealing.sealed
         if escrow is None:
             if self._halves is None or not dealing.game.by_seat:
                 return False
@@ -90,10 +90,10 @@ class Sealing:
             escrow = self._escrow = Escrow(self._halves, self._escrow_secret)
             recorder.escrow = self.record_escrow
         random = self._randomness.has_host_bytes
-        works = idle and not escrow.ready and not passing and random
+        works = nothing_sealed and not escrow.ready and not passing and random
         if works:
             escrow.step(_ESCROW_STEPS)
-        presenting.waits = "WAIT: ESCROW" if idle and not escrow.ready else ""
+        presenting.waits = "WAIT: ESCROW" if nothing_sealed and not escrow.ready else ""
         return works
 
     def _escrow_secret(self) -> bytes:

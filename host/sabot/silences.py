@@ -101,7 +101,7 @@ LINE = _silence(
 
 NEVER = _silence(
     "never",
-    part="a shoe that a log is told to have",
+    part="a shoe that a log waits for, from the start on",
     figure="the first session with it",
     after_s=60.0,
     words="no shoe has answered at {port} since the log began",

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
+import protocol.tests.without_clocks  # noqa: F401
 from host.tests.support.commands import run_here
 from sabot.audit.checkpoints import load
 from sabot.audit.checks.desk_checks import _decoded

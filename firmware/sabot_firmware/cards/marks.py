@@ -271,10 +271,9 @@ def _longer(memory: "array[int]", first: int, piece: int) -> int:
 
 
 def _way_to_end(memory: "array[int]", piece: int) -> int:
-    """Return how long the card took from `piece`, the last of its last mark, to its end at E: for
-    2.5 mm. 0 if E is covered yet, or was left before."""
-    if memory[_E_END] >= memory[_X_END]:
-        return 0
+    """Return how many samples the 2.5 mm from the end of the last mark to the card's end took.
+    `piece` is the last of that mark. 0 if E was left before, or is covered yet: the end of the mark
+    is then the newest edge."""
     return max(0, memory[_E_END] - memory[_END + piece])
 
 

@@ -41,8 +41,8 @@ class Escrow:
             count -= 1
 
     def take(self, key: bytes) -> "tuple[bytes, bytes]":
-        """Return the public key of the round, and its `key`, encrypted; then begin anew. If it is
-        not ready, this takes up to 3 s on a Pico."""
+        """Return the public key of the round and its encrypted `key`; then begin the next pad. If
+        the pad is not ready, this takes up to 3 s on a Pico."""
         self.step(4 * (_HIGHEST_BIT + 2))
         public, pad = self._public, self._pad
         self._begin()
@@ -73,8 +73,8 @@ def _product(scalar: int, u: int) -> "Generator[None, None, bytes]":
         swapped = bit
         a, b = x2 + z2, x2 - z2
         aa, bb = a * a % _P, b * b % _P
-        da, cb = (x3 - z3) * a % _P, (x3 + z3) * b % _P
-        x3, z3 = da + cb, da - cb
+        da, bc = (x3 - z3) * a % _P, (x3 + z3) * b % _P
+        x3, z3 = da + bc, da - bc
         x3, z3 = x3 * x3 % _P, z3 * z3 % _P * u % _P
         e = aa - bb
         x2, z2 = aa * bb % _P, e * (aa + _A24 * e) % _P

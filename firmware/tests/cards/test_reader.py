@@ -362,6 +362,20 @@ def test_a_card_is_known_within_five_samples_of_its_last_mark_and_not_before():
             assert last_mark <= at <= last_mark + 6, (speed, at, last_mark)
 
 
+def test_a_hole_in_the_last_mark_and_a_flicker_after_it_do_not_make_a_card_known_later():
+    """How the card leaves E says how fast it was, and is not known yet."""
+    marks = printed(code(17, 4))
+    begins, _, symbol = marks[-1]
+    marks[-1] = (begins, 1000, symbol)
+    marks.append((begins + 1200, 800, symbol))
+    for flicker in (0, 1):
+        data = bytearray(pass_of(marks, 800))
+        after = 60500 * 20 // 800 + 1
+        data[after >> 1] ^= E << 4 * (after & 1) if flicker else 0
+        assert [name for name, _ in _known(Reader(4), data)] == ["5D"], flicker
+        assert passes_of(data, 4) == ["5D"]
+
+
 def test_what_is_known_early_is_forgotten_when_the_pass_ends_and_sure_only_then():
     reader = Reader(0)
     data = pass_of(printed(code(7, 0)))

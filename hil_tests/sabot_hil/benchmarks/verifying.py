@@ -49,13 +49,13 @@ def measure_verifying(records: int = _RECORDS) -> Verified:
     BUILD.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         one, two = Path(folder) / "one.sqlite", Path(folder) / "two.sqlite"
-        keys = Keys()
+        keys, keys_two = Keys(), Keys()
         made = deal_long_log(one, ["U1"], records, keys)
         deal_long_log(
-            two, [f"V{n}" for n in range(_UNITS_AT_ONCE)], records // _UNITS_AT_ONCE, keys
+            two, [f"V{n}" for n in range(_UNITS_AT_ONCE)], records // _UNITS_AT_ONCE, keys_two
         )
         begin_s = time.perf_counter()
-        findings, summary = verify_log(two, VerifyOptions(keys=keys))
+        findings, summary = verify_log(two, VerifyOptions(keys=keys_two))
         at_once_s = time.perf_counter() - begin_s
         assert not findings, findings[:3]
         return Verified(

@@ -68,7 +68,7 @@ def check(
 def own_of_unit(
     store: Store, unit: str, operator: bytes | None
 ) -> tuple[list[Finding], list[Note]]:
-    """Compare one unit of a log with the receipts that the log has of it, whoever signed them."""
+    """Compare one unit of a log with the receipts that the log has of it, by any signer."""
     findings: list[Finding] = []
     notes: list[Note] = []
     source = _Source("the log")

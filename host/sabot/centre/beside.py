@@ -81,8 +81,8 @@ class Beside:
         self._say_presence([span for span in spans if _goes(units, span.unit)])
         flows = {unit: flow for unit, flow in self._log.flows().items() if _goes(units, unit)}
         sent = self._state.flows
-        # Those of shoes whose events come are of no use to anyone at the centre. It is told of each
-        # once, because it may still have what an earlier run has said.
+        # The centre needs no figures of shoes whose events come. It still gets those of each shoe
+        # once, because an earlier run may have sent it that the events had stopped.
         new = [
             flow
             for unit, flow in flows.items()

@@ -1,5 +1,5 @@
-"""A thread that dies of a fault ends the command: what it did is not done any more, and whoever
-relies on it would not know."""
+"""A thread that dies of a fault ends the command: its work is not done any more, and the people who
+rely on it would not know."""
 
 import os
 import signal

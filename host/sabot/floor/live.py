@@ -145,8 +145,8 @@ class Floor:
 
     @property
     def never_came(self) -> tuple[str, ...]:
-        """What is to be said of shoes that logs are told to have, and of which no event ever came:
-        they have no tile. One line for each."""
+        """A line for each shoe that a log waits for, and of which no event ever came. Such a shoe
+        has no tile."""
         with self._lock:
             return self._never_came
 

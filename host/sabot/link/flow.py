@@ -66,7 +66,7 @@ class Flow:
         return self.held > 0 and self.held_s >= LINE.after_s
 
     def never_came(self, now_unix_ms: int) -> bool:
-        """Whether a log that runs now has waited so long for a shoe that a person must be told."""
+        """Whether a log that runs now has waited so long for a shoe that a person must know."""
         noted = self.noted_unix_ms
         is_now = noted is not None and abs(now_unix_ms - noted) <= _NOTED_MS
         return is_now and self.waited_s >= NEVER.after_s

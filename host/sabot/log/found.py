@@ -47,10 +47,13 @@ class Filter:
     """The events of each unit in the other order."""
 
     def in_columns(self) -> "Filter":
-        """The same filter for the columns of `events`, which have LARGEST for larger numbers."""
+        """The same filter for the columns of `events`, which have 64 bits: LARGEST for larger
+        numbers, and the smallest for smaller ones."""
         names = ("shoe", "round", "from_unix_ms", "to_unix_ms", "first", "last")
         values = {name: getattr(self, name) for name in names}
-        return replace(self, **{n: min(v, LARGEST) for n, v in values.items() if v is not None})
+        given = {name: value for name, value in values.items() if value is not None}
+        fits = {name: max(-LARGEST - 1, min(value, LARGEST)) for name, value in given.items()}
+        return replace(self, **fits)
 
 
 class Row(NamedTuple):
@@ -104,9 +107,9 @@ def has_kind(wanted: Filter, kind: str) -> bool:
 
 
 def row_of(values: Sequence[Any]) -> Row:
-    """Return a row whose kind was derived by any version of Sabot. What is no number where one is
-    due, or no bytes, counts as nothing: whoever can write to the log can put anything there, and
-    `verify` reports it."""
+    """Return a row whose kind was derived by any version of Sabot. A person who can write to the
+    log can put any value into any column. A value of the wrong type is read as 0, as no time, or as
+    no bytes, and `verify` reports it."""
     unit, number, kind, unix_ms, shoe, round_, received, data, mac = values
     if type(number) is not int or type(shoe) is not int or type(round_) is not int:
         number, shoe, round_ = _number(number), _number(shoe), _number(round_)

@@ -2,8 +2,8 @@
 from what it was built (its provenance).
 
 The bill is CycloneDX 1.6 in JSON (ECMA-424). The provenance is a statement of in-toto 1.0 with the
-predicate SLSA provenance 1. Both name no time and no machine, so that whoever builds the same
-sources again gets the same bytes. The house signs the provenance, which has the hashes of the bill
+predicate SLSA provenance 1. Neither names a time or a machine, so that a second build of the
+same sources gives the same bytes. The house signs the provenance, which has the hashes of the bill
 and of the manifest.
 """
 
@@ -74,7 +74,7 @@ def faults(manifest: bytes, beside: Mapping[str, bytes], public: bytes | None) -
 
 def built_from(beside: Mapping[str, bytes]) -> Mapping[str, str]:
     """Return what a provenance says: by name, the digest or the version of each thing that the
-    release was built from. Empty if there is none, or it is not one."""
+    release was built from. Empty if there is no provenance, or it cannot be read."""
     try:
         definition = json.loads(beside[PROVENANCE])["predicate"]["buildDefinition"]
         return {

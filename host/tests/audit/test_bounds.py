@@ -1,4 +1,4 @@
-"""No number in a log or a bundle costs whoever checks it more than the records around it carry.
+"""No number in a log or a bundle makes its check cost more than the records around it carry.
 
 Work is counted in hashes (docs/security.md, "Bounds on work"), not in seconds.
 """

@@ -22,6 +22,16 @@ def test_batches_grow_to_about_a_second_and_stay_there(rng: random.Random) -> No
         assert 0.2 * TARGET_S <= last / per_s <= 1.2 * TARGET_S
 
 
+def test_a_link_with_late_answers_costs_a_twentieth_of_the_time() -> None:
+    per_s, round_trip_s = 20_000.0, 0.2
+    size = BatchSize()
+    size.answered(round_trip_s)
+    for _ in range(20):
+        records = size.records
+        size.took(records, round_trip_s + records / per_s)
+    assert 0.04 < round_trip_s / (round_trip_s + size.records / per_s) < 0.06
+
+
 def test_no_batch_is_larger_than_the_most_or_smaller_than_one(rng: random.Random) -> None:
     assert sent_over(1e7, 0.001, 30)[-1] == MOST
     assert sent_over(0.1, 0.0, 10)[-1] == 1

@@ -183,7 +183,7 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
     yield "users list", _run("users", "list", "--db", "chained", "--json")
     yield "desk", _run("desk", "--db", "chained", "--json")
     yield "verify", _run("verify", "--db", "log", "--json", codes=(1,))
-    # One of its receipts is none.
+    # One of its receipts is not a receipt.
     yield "verify", _run("verify", "--db", "chained", "--keys", "keys", "--json", codes=(1,))
     key = ("--key", "operator.pem")
     for db in ("chained", "timeless"):

@@ -28,6 +28,8 @@ def _blocks(language: str) -> list[str]:
 def test_the_receiver_on_the_page_prints_what_the_page_shows(tmp_path: Path) -> None:
     port = str(free_port())
     shutil.copytree(example_log.FOLDER, tmp_path, dirs_exist_ok=True)
+    for path in tmp_path.glob("evening.sqlite*"):
+        path.chmod(0o600)
     (sh,) = _blocks("sh")
     subprocess.run(["bash", "-ec", sh], cwd=tmp_path, check=True)
     (toml,) = _blocks("toml")

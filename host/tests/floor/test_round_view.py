@@ -93,8 +93,11 @@ def test_every_round_of_all_families_is_shown_as_it_is_listed_and_proved(log: Pa
             assert view.state == ("void" if each["void"] else "ended")
             assert utc_time(view.ended_unix_ms) == each["ended"]
             assert _state(view, "MACs") == _state(view, "Records") == AGREES, where
-            assert _state(view, "Round recomputed") == AGREES, view.proofs
-            known = NOT_CHECKED if each["unit"] == "OLD" else AGREES
+            # A document that is missing is a finding at the first round that names it.
+            old = each["unit"] == "OLD"
+            play = _state(view, "Round recomputed")
+            assert play == AGREES or (old and play == DIFFERS), view.proofs
+            known = NOT_CHECKED if old else AGREES
             assert _state(view, "Game document") in (known, WAITS)
             assert all(event.fits for event in view.events) and not view.withheld
             own = [
@@ -411,7 +414,8 @@ def test_the_rule_card_is_that_of_the_document_in_force(log: Path) -> None:
         wagers = {row[0]: row for row in titles["Wagers"].rows}
         assert wagers["Tie"][1] == "8" and "fortune 7" not in wagers["Fortune 7"][3]
         boxes = _view(store, "BOXES", 1, 1).card
-        hands = _view(store, "HANDS", 1, 1).card
+        ended = next(each for each in listed(log, "rounds") if each["unit"] == "HANDS")
+        hands = _view(store, "HANDS", ended["shoe"], ended["round"]).card
         assert boxes is not None and hands is not None
         assert any(row[:2] == ("soft 17", "stands") for s in boxes.sections for row in s.rows)
         assert any(row[0] == "seats" for s in hands.sections for row in s.rows)

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterable
 
+import cbor2
 import pytest
 
 from host.tests.support.dealt_boxes import BoxLog
@@ -32,6 +33,13 @@ def rng() -> random.Random:
 
 def _parsed(log: FirmwareLog) -> list[Event]:
     return [wire.parse_event(record) for record in log.records]
+
+
+def replace_place(record: bytes, *, shoe: int, round_: int) -> bytes:
+    """The same event with another shoe of cards and round in its header."""
+    values = cbor2.loads(record)
+    values[5:7] = shoe, round_
+    return cbor2.dumps(values)
 
 
 def _fold(events: Iterable[Event], document: bytes) -> Table:
@@ -117,9 +125,11 @@ def test_a_shoe_of_cards_whose_loading_was_lost_has_no_rounds_of_the_one_before(
     log.draw("next", "9C")
     table = _fold(_parsed(log), _MINI)
     assert (table.shoe, table.rounds, table.state) == (2, (), "dealing")
-    log.record_gap(before + 1, loaded)  # it is of no shoe of cards
-    table = _fold(_parsed(log), _MINI)
-    assert (table.shoe, table.rounds, table.state) == (2, (), "dealing")
+    log.record_gap(before + 1, loaded)  # it is of no shoe of cards, or of another one
+    gap = replace_place(log.records[-1], shoe=1, round_=1)
+    for last in (log.records[-1], gap):
+        table = _fold([*_parsed(log)[:-1], wire.parse_event(last)], _MINI)
+        assert (table.shoe, table.round, table.rounds, table.state) == (2, 1, (), "dealing")
 
 
 def test_a_misdeal_takes_the_place_of_its_round() -> None:

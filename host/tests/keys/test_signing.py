@@ -151,6 +151,15 @@ def test_what_is_not_a_public_key_is_refused(tmp_path: Path) -> None:
             signing.load_public(tmp_path / "key")
 
 
+def test_a_public_key_of_small_order_is_refused(tmp_path: Path) -> None:
+    """For it anyone can sign: openssl and its library read such a file as any other key."""
+    neutral = ed25519.Ed25519PublicKey.from_public_bytes(b"\x01" + bytes(31))
+    pem = neutral.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (tmp_path / "key").write_bytes(pem)
+    with pytest.raises(KeysUnusable, match="a key of small order, for which anyone can sign"):
+        signing.load_public(tmp_path / "key")
+
+
 def test_a_private_key_is_in_no_error_and_no_repr(tmp_path: Path) -> None:
     secrets = [_SECRET.hex(), repr(_SECRET), base64.b64encode(_SECRET).decode(), str(_SECRET)]
     pem = _pem(_private())

@@ -19,7 +19,7 @@ from sabot.desk.desk import Desk
 from sabot.keys import chain_keys
 from sabot.log.found import NO_TIME
 from sabot.log.presence import Span
-from sabot.log.store import open_store
+from sabot.log.store import Filter, open_store
 
 __all__ = ["dealt"]
 
@@ -98,3 +98,14 @@ def test_rows_with_other_values_than_numbers_are_read_as_none(base: Path) -> Non
     with open_store(base) as store:
         rows = list(store.rows())
     assert rows and {each[3:7] + each[8:] for each in rows} == {(None, 0, 0, NO_TIME, b"")}
+
+
+def test_a_filter_beyond_64_bits_selects_what_it_says(base: Path) -> None:
+    """A row may have the smallest number of 64 bits, and a reader asks for the one before it."""
+    with open_store(base) as store:
+        unit = store.units()[0]
+        count = len(list(store.rows(Filter(unit))))
+        for least in (-(1 << 63) - 1, -(1 << 80)):
+            assert len(list(store.rows(Filter(unit, first=least)))) == count
+            assert list(store.rows(Filter(unit, last=least))) == []
+            assert list(store.rows(Filter(unit, first=-least))) == []

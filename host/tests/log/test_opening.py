@@ -234,6 +234,22 @@ def test_a_program_that_ends_leaves_the_write_ahead_log_of_one_that_opens_the_lo
         assert len(list(store.raw("U1"))) == 5
 
 
+def test_a_journal_that_goes_while_it_is_looked_at_was_of_a_program_that_makes_the_log(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = beside(log, "-journal")
+    head_of = opening._head_of
+
+    def looked_at(path: Path) -> bytes:
+        journal.unlink()
+        return head_of(path)
+
+    journal.write_bytes(b"of a transaction that ends now")
+    monkeypatch.setattr(opening, "_head_of", looked_at)
+    with open_store(log) as store:
+        assert store.count() == 3
+
+
 def test_no_connection_can_have_a_second_file(log: Path) -> None:
     """So SQLite never makes a super-journal of ours."""
     with closing(connect(log, "ro")) as connection:

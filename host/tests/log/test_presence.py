@@ -250,7 +250,6 @@ def test_a_running_log_notes_its_session_while_it_lasts_and_at_its_end(
     assert begun <= span.begin_unix_ms <= before_end <= span.end_unix_ms
 
 
-@pytest.mark.slow
 def test_a_log_that_is_killed_after_its_first_event_had_noted_its_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

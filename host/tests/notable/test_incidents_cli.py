@@ -351,6 +351,7 @@ def test_a_log_without_incidents_says_so(tmp_path: Path) -> None:
 
 def test_an_unreadable_record_hides_no_other_incident(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes((folder / "sabot.sqlite").read_bytes())
+    (tmp_path / "log").chmod(0o600)
     with closing(sqlite3.connect(tmp_path / "log", isolation_level=None)) as connection:
         connection.execute("UPDATE records SET record = x'00' WHERE number = 15 AND unit = 1")
     arguments = ["incidents", "--json", "--unit", "U1", "--db", str(tmp_path / "log")]

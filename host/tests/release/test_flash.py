@@ -85,6 +85,8 @@ def _release(
     modules = made.compiled("sim") if files is None else files
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(releases, "modules_of", lambda board: modules)
+        sources = {path.replace(".mpy", ".py"): data for path, data in modules.items()}
+        patch.setattr(releases, "sources_of", lambda board: sources)
         patch.setattr(sabot_firmware, "MICROPYTHON", micropython)
         return releases.build(board, key)
 

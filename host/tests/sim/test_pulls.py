@@ -80,7 +80,7 @@ def test_stick_slip_has_15_to_80_changes_a_second(seed: int) -> None:
 def test_a_halting_pull_stops_once_for_20_to_500_ms(seed: int) -> None:
     for speeds in _speeds_of("halting", HARSH, seed):
         still = np.flatnonzero(speeds < 1e-9)
-        if not len(still):  # the stop is at the end of the way, and less than a sample behind it
+        if not len(still):  # the stop is at the end of the way, less than a sample from it
             assert speeds[-1] ** 2 / (2 * HARSH.accel_mm_s2) < _STEP_MM
             continue
         assert (np.diff(still) == 1).all()

@@ -51,7 +51,7 @@ def _of_log(store: Store) -> Iterator[Named]:
         for unit, number in numbers_by_unit(store.fact(name)).items():
             yield Named(unit, f"the log's note {name} speaks", number * (name == BEFORE_GAMES))
     for unit, flow in store.flows().items():
-        if flow.newest_stored:  # of a shoe of which no event came there is none
+        if flow.newest_stored:  # a log may wait for a shoe that never sent an event
             yield Named(unit, "the log's note of how events come speaks", flow.newest_stored)
     with store.reading() as connection:
         if connection.has_table("presence"):

@@ -2,8 +2,9 @@
 
 A name is anything that says of a unit, a chain, a desk or a game document that the log has it: the
 key file, the notes of the desk, what the log notes of itself, the rounds. A name does not prove
-that the thing was there. But whoever takes something away has to take all of its names too, and
-they are in several hands. The person who verifies may say that something is known to be elsewhere.
+that the thing was there. But a person who takes something away has to take all of its names
+too, and several departments keep them. The person who verifies may say that something is known to
+be elsewhere.
 """
 
 from collections import defaultdict

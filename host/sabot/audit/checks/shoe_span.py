@@ -31,18 +31,18 @@ class ShoeSpan:
                 handler(values)
             if shoe < self.shoe:
                 self._begins = number + 1
-                self._rounds_before = self._play.rounds
+                self._rounds_before = self._play.counted.rounds
             elif shoe == self.shoe:
                 self.seen = True
             elif self._ends == LARGEST:
                 self._ends = number - 1
-                self._rounds = self._play.rounds
+                self._rounds = self._play.counted.rounds
 
         self._play.handlers[kind] = watched
 
     def rounds(self) -> int:
         """The number of rounds of the shoe of cards."""
-        last = self._play.rounds if self._ends == LARGEST else self._rounds
+        last = self._play.counted.rounds if self._ends == LARGEST else self._rounds
         return last - self._rounds_before if self.seen else 0
 
     def concerns(self, finding: Finding) -> bool:

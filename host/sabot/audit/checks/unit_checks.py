@@ -19,12 +19,9 @@ from sabot.audit.checks.decoding import Values, values_of
 from sabot.audit.checks.findings import MOST_OF_A_KIND, Finding, FoundInUnit, Note, Summary
 from sabot.audit.checks.index_checks import IndexChecks
 from sabot.audit.checks.shoe_span import ShoeSpan
-from sabot.audit.play.closed_cards import ClosedCards
+from sabot.audit.play.counted.counted_play import CountedPlay
 from sabot.audit.play.known_games import KnownGames
-from sabot.audit.play.later_events import LaterEvents
-from sabot.audit.play.never_opened import NeverOpened
 from sabot.audit.play.play_checks import PlayChecks
-from sabot.audit.play.seal_checks import PlainCards
 from sabot.link.events import BootEvent, Event
 from sabot.text import counted
 
@@ -54,13 +51,7 @@ class CheckedPart:
     latest: int | None
     found: FoundInUnit
     notes: Sequence[Note]
-    rounds: int
-    timeless: int
-    dealt_by: Mapping[bytes, int]
-    plain: PlainCards
-    later_events: LaterEvents
-    never_opened: NeverOpened
-    closed: ClosedCards
+    counted: CountedPlay
 
 
 class UnitChecks:
@@ -114,7 +105,7 @@ class UnitChecks:
         self._take([[values for values in decoded if values is not None]])
         self._found.clear()
         self._notes.clear()
-        self._play.clear_counts()
+        self._play.counted.clear()
         self._begins = self._state()
 
     def started(self, starts: Iterable[Event]) -> None:
@@ -122,7 +113,7 @@ class UnitChecks:
         firmware says which cards had to be sealed. Other events do not matter."""
         for start in starts:
             if isinstance(start, BootEvent):
-                self._play.plain.start(start.number, start.boot, start.firmware)
+                self._play.counted.plain.start(start.number, start.boot, start.firmware)
 
     @property
     def disturbed(self) -> bool:
@@ -154,13 +145,7 @@ class UnitChecks:
             self._clock.latest,
             self._found,
             self._notes,
-            self._play.rounds,
-            self._play.timeless,
-            self._play.dealt_by,
-            self._play.plain,
-            self._play.later_events,
-            self._play.never_opened,
-            self._play.closed,
+            self._play.counted,
         )
 
     def join(self, part: CheckedPart) -> bool:
@@ -178,15 +163,7 @@ class UnitChecks:
         self._previous, self._base = part.ends.previous, part.ends.base
         self._clock.latest = part.latest
         self._play.resume(part.ends.play)
-        self._play.count(
-            part.rounds,
-            part.timeless,
-            part.dealt_by,
-            part.plain,
-            part.later_events,
-            part.never_opened,
-            part.closed,
-        )
+        self._play.counted.join(part.counted)
         self._found.join(part.found)
         self._notes += part.notes[: max(0, MOST_OF_A_KIND - len(self._notes))]
         return True
@@ -201,29 +178,27 @@ class UnitChecks:
         """After the last record, return all findings by event. `summary` counts what was
         checked."""
         self._take([values] for values in self._chain.ended())
-        found, play = self._found, self._play
+        found, counted = self._found, self._play.counted
         if self._unkeyed and self._chain.rows:
             detail = "there is no key of this unit: the chain was not checked"
             found.add(self._first, "no_key", detail)
         if self._index is not None:
             self._index.ended(self._chain.next_number, self._chain.holes.missing)
-        self._clock.ended(play.timeless)
-        play.ended()
-        for number, detail in play.plain.wrong():
+        self._clock.ended(counted.timeless)
+        self._play.ended()
+        for number, detail in counted.plain.wrong():
             found.add(number, "seal", detail)
         if self._games is not None:
-            for number, sha256, what in self._games.missing(play.dealt_by):
+            for number, sha256, what in self._games.missing(counted.dealt_by):
                 absent = game(self._unit, number, sha256, what, self._games.elsewhere)
                 if isinstance(absent, Note):
                     self._notes.append(absent)
                 else:
                     found.add(absent.event, absent.kind, absent.detail)
         summary.events += self._chain.rows
-        summary.rounds += play.rounds if self._span is None else self._span.rounds()
-        self._notes += [Note(self._unit, *note) for note in play.later_events.notes()]
-        self._notes += [Note(self._unit, *note) for note in play.never_opened.notes()]
-        self._notes += [Note(self._unit, *note) for note in play.closed.notes()]
-        summary.not_judged += play.later_events.rounds
+        summary.rounds += counted.rounds if self._span is None else self._span.rounds()
+        self._notes += [Note(self._unit, *note) for note in counted.notes()]
+        summary.not_judged += counted.later_events.rounds
         summary.notes += self._notes
         summary.notes += [Note(self._unit, *note) for note in self._chain.notes]
         return self._concerning_the_shoe(found.in_order(), summary)

@@ -9,31 +9,28 @@ From an event that is not understood on, whose meaning could be anything, nothin
 judged until the next round begins, and the shoe of cards not as a whole.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
 from sabot.audit.checks.decoding import UNKNOWN, LaterValues, Values
 from sabot.audit.checks.findings import ReportFinding
-from sabot.audit.play.burned_cards import BurnedCards
-from sabot.audit.play.closed_cards import ClosedCards
+from sabot.audit.play.counted.counted_play import CountedPlay
 from sabot.audit.play.drawn_cards import DrawnCards
 from sabot.audit.play.families import AllRounds
-from sabot.audit.play.ghost_checks import GhostHands
 from sabot.audit.play.hand_events import HandEvents
 from sabot.audit.play.holdem import HoldemChecks
 from sabot.audit.play.known_games import KnownGames
-from sabot.audit.play.later_events import LaterEvents
-from sabot.audit.play.never_opened import NeverOpened
+from sabot.audit.play.last_pass import LastPass
 from sabot.audit.play.round_checks import RoundChecks
 from sabot.audit.play.seal_checks import (
     ALWAYS_DOWN,
     SEALED,
-    PlainCards,
     SealChecks,
     Unsealed,
 )
-from sabot.text import card_symbol, counted
+from sabot.audit.play.shoe_dealt import ShoeDealt
+from sabot.text import card_symbol
 from sabot_protocol import cards, enums, events
 from sabot_protocol.games import FIRST_CARD, SHOWN, FamilyGame
 
@@ -53,13 +50,12 @@ _BY_HAND, _GAME = (
 
 _NAMES = [cards.name_of(card) for card in range(cards.CARD_COUNT)]
 _SYMBOLS = [card_symbol(name) for name in _NAMES]
-_BURN_FIRST, _BURN, _NOT_DUE = map(enums.POSITIONS.index, ("burn_first", "burn", "not_due"))
+_BURN_FIRST, _BURN = map(enums.POSITIONS.index, ("burn_first", "burn"))
 _ENTERED, _UNSEEN = map(enums.RESOLUTIONS.index, ("entered", "unseen"))
 _BY_CARD = enums.CLOSED_BY.index("card")
 _MISDEAL = enums.VOID_REASONS.index("misdeal")
 _UNREADABLE = enums.ERRORS.index("unreadable")
 
-_NO_CARD = -1
 _, _AFTER_REVEAL = SHOWN
 
 _SHA_DIGITS = 16  # how many digits of a game's hash are shown
@@ -67,8 +63,7 @@ _SHA_DIGITS = 16  # how many digits of a game's hash are shown
 _AFTER_THE_END = ("composition", "boot", "gap")
 _PLAY, _SEALS, _HAND = "_play", "_seals", "_hand"
 _NOT_STATE = (
-    "rounds", "timeless", "dealt_by", "plain", "later_events", "never_opened", "closed", "handlers",
-    "_take_finding", "_games", _PLAY, _SEALS, _HAND,
+    "counted", "handlers", "_take_finding", "_games", _PLAY, _SEALS, _HAND,
 )  # fmt: skip
 """Attributes of PlayChecks that do not change how the next events are judged."""
 _WITHOUT_WORDS = frozenset((events.BOOT.number, events.SHOE_ENDED.number))
@@ -89,22 +84,9 @@ class PlayChecks:
         play: RoundChecks | None = None,
         games: KnownGames | None = None,
     ) -> None:
-        self.rounds = 0
-        """Rounds that ended, including void ones."""
-        self.timeless = 0
-        """Rounds that ended with a result but without a time of day."""
+        self.counted = CountedPlay()
         self.not_composed = False
         """Whether a shoe of cards has ended and its composition is still due: see `end_of`."""
-        self.dealt_by: dict[bytes, int] = {}
-        """The number of the first result of each game, by the SHA-256 of its document."""
-        self.plain = PlainCards()
-        """The rounds that had to be sealed, if the firmware of their start seals."""
-        self.later_events = LaterEvents()
-        """Events that are not understood in full."""
-        self.never_opened = NeverOpened()
-        """Sealed rounds whose cards were not opened."""
-        self.closed = ClosedCards()
-        """Cards that stay closed by the choice of the house."""
         self.handlers: list[Callable[[Values], None] | None] = [None] * 256
         """By the number of an event's kind; None for kinds that do not matter here."""
         self._take_finding = report
@@ -116,14 +98,13 @@ class PlayChecks:
         self._decided: tuple[int, int] | None = None  # the last round, while it has its result
         self._follows = False  # whether no event is missing since a shoe of cards was loaded
         self._key_on: bool | None = None  # None: not known
-        self._ghosts = GhostHands()
-        self._seals = SealChecks(self._report, self.never_opened)
+        self._seals = SealChecks(self._report, self.counted.never_opened)
         self._came = False  # whether a card of the round has come
         self._is_ghost = False  # whether the round is one, which is dealt face up
         self._plain: tuple[int, int] | None = None  # event and start of its first one in plain
         self._betting = False  # whether the betting of that round is open
         self._closed_by_card: int | None = None  # the event, if a card closed it
-        self._passed: int | None = None  # the last pass: its card, or _NO_CARD; None: not known
+        self._pass = LastPass()
         self._play = play or AllRounds()
         self._play.begin()
         self._hand = HoldemChecks()
@@ -169,35 +150,6 @@ class PlayChecks:
             {**own, _PLAY: vars(self._play), _SEALS: self._seals.state, _HAND: vars(self._hand)}
         )
 
-    def clear_counts(self) -> None:
-        """Count from here on."""
-        self.rounds = self.timeless = 0
-        self.dealt_by.clear()
-        self.plain.clear()
-        self.later_events.clear()
-        self.never_opened.clear()
-        self.closed.clear()
-
-    def count(
-        self,
-        rounds: int,
-        timeless: int,
-        dealt_by: Mapping[bytes, int],
-        plain: PlainCards,
-        later_events: LaterEvents,
-        never_opened: NeverOpened,
-        closed: ClosedCards,
-    ) -> None:
-        """Add what was counted in events that come after those so far."""
-        self.plain.join(plain)
-        self.never_opened.join(never_opened)
-        self.later_events.join(later_events)
-        self.closed.join(closed)
-        self.rounds += rounds
-        self.timeless += timeless
-        for game, number in dealt_by.items():
-            self.dealt_by.setdefault(game, number)
-
     def resume(self, state: Mapping[str, Any]) -> None:
         """Go on from a state of `state`."""
         own = deepcopy(dict(state))
@@ -219,7 +171,7 @@ class PlayChecks:
     def _know_nothing(self) -> None:
         """Forget what missing events may have changed."""
         self._whole = self.not_composed = self._follows = False
-        self._game = self._passed = self._key_on = self._decided = None
+        self._game = self._pass.card = self._key_on = self._decided = None
         self._seals.events_missing()
         self._plain = None
 
@@ -228,10 +180,12 @@ class PlayChecks:
         kind whose words are all known is judged by the fields that are known."""
         kind, event = values[0], values.event
         handler = self.handlers[kind]
-        self.later_events.add(event.number, event.unknown())
+        self.counted.later_events.add(event.number, event.unknown())
         if kind == UNKNOWN or (handler is not None and any(event.unknown_words())):
             place = self._open or (values[_SHOE], values[_ROUND])
-            self.later_events.not_judged(event.number, *place, is_open=self._open is not None)
+            self.counted.later_events.not_judged(
+                event.number, *place, is_open=self._open is not None
+            )
             self._know_nothing()
             self._unjudged = True
             if kind not in _WITHOUT_WORDS:
@@ -251,15 +205,9 @@ class PlayChecks:
             )
             self._whole = self.not_composed = False
 
-    def _new_shoe(self, decks: int) -> None:
-        self._drawn = DrawnCards(decks)
-        self._burned = BurnedCards()
-        self._loaded_game = ""
-        self._results = self._closed_here = 0
-        self._ghosts = GhostHands()
-        self._round = 0
-        self._entered = False  # whether a card was entered by hand and is not dealt yet
-        self._ended = self.not_composed = False
+    def _new_shoe(self, decks: int, game: str = "") -> None:
+        self._shoe = ShoeDealt(DrawnCards(decks), game)
+        self._pass.entered = self.not_composed = False
 
     def _never_ended(self, number: int) -> None:
         if self._open is not None:
@@ -268,38 +216,36 @@ class PlayChecks:
             self._open = None
 
     def _boot(self, values: Values) -> None:
-        self._passed = _NO_CARD
-        self.plain.start(values[_NUMBER], values[_BOOT], values[_OWN + 1])
-        if self._ended or not self._whole:
+        self._pass.no_card()
+        self.counted.plain.start(values[_NUMBER], values[_BOOT], values[_OWN + 1])
+        if self._shoe.ended or not self._whole:
             self._game = None  # an update may have brought another game
 
     def _key(self, values: Values) -> None:
         self._key_on = values[_OWN]
 
     def _game_loaded(self, values: Values) -> None:
-        if self._whole and not self._ended:
+        if self._whole and not self._shoe.ended:
             self._report(values[_NUMBER], "game", "loaded while cards were in play")
         self._game = values[_OWN + 1]
 
     def _shoe_loaded(self, values: Values) -> None:
         self._never_ended(values[_NUMBER])
         self._begin(values[_NUMBER])
-        self._new_shoe(values[_OWN])
-        self._loaded_game = values[_OWN + 1]
+        self._new_shoe(values[_OWN], values[_OWN + 1])
         self._whole = self._follows = True
         self._decided = None
 
     def _betting_open(self, values: Values) -> None:
         number, round_ = values[_NUMBER], values[_ROUND]
         self._never_ended(number)
-        wrong = self._burned.ended()
+        wrong = self._shoe.burned.ended()
         if self._whole and wrong is not None:
             self._report(number, "rules", wrong)
         self._begin(number)
-        self._round += 1
-        if self._whole and round_ != self._round:
-            self._report(number, "rules", f"round {round_} follows round {self._round - 1}")
-        self._round = round_
+        wrong = self._shoe.begun(round_)
+        if self._whole and wrong is not None:
+            self._report(number, "rules", wrong)
         self._open, self._decided = (values[_SHOE], round_), None
         self._betting, self._closed_by_card = True, None
 
@@ -315,7 +261,7 @@ class PlayChecks:
         self._is_ghost = True
         if self._whole:
             is_open = self._open == (values[_SHOE], values[_ROUND])
-            self._ghosts.mark(values, self._report, betting=is_open and self._betting)
+            self._shoe.ghosts.mark(values, self._report, betting=is_open and self._betting)
 
     def _betting_closed(self, values: Values) -> None:
         self._betting = False
@@ -327,7 +273,9 @@ class PlayChecks:
         if number is not None and self._games is not None and self._game is not None:
             known = self._games.game(self._game)
         if number is not None and known is not None and known.betting_closed_by != FIRST_CARD:
-            detail = f"a card closed the betting of round {self._round}, which only the dealer may"
+            detail = (
+                f"a card closed the betting of round {self._shoe.round}, which only the dealer may"
+            )
             self._report(number, "game", detail)
 
     def _check_lies(self, known: FamilyGame | None) -> None:
@@ -336,8 +284,8 @@ class PlayChecks:
         if self._plain is None or self._is_ghost or self._unjudged:
             return
         if known is not None and known.shown == _AFTER_REVEAL:
-            detail = f"the cards of round {self._round} in plain, which lay face down"
-            self.plain.add(*self._plain, detail)
+            detail = f"the cards of round {self._shoe.round} in plain, which lay face down"
+            self.counted.plain.add(*self._plain, detail)
 
     def of_open_round(self, values: Values) -> bool:
         """Whether a round is open and this event belongs to it."""
@@ -350,7 +298,7 @@ class PlayChecks:
 
     def _card(self, values: Values) -> None:
         card, position, by_hand = values[_OWN], values[_OWN + 1], values[_BY_HAND[_CARD]]
-        self._passed = _NO_CARD if by_hand else card
+        self._pass.dealt(card, by_hand=by_hand)
         self._check_mark(values, position, _SYMBOLS[card])
         if ALWAYS_DOWN[position] or self._seals.state.phase == SEALED:
             self._seals.face_up(values[_NUMBER], position)
@@ -365,45 +313,43 @@ class PlayChecks:
             in_round = self._dealt(values, _SYMBOLS[card])
             self._hand.card(position, card, in_round=in_round)
         elif position == _BURN:
-            self._burned.count += 1
+            self._shoe.burned.count += 1
         elif position == _BURN_FIRST and card < cards.DECK_SIZE:
-            self._burned.first = _NAMES[card]
-            self._burned.allowed = self._play.burn_counts(_NAMES[card])
+            self._shoe.burned.first = _NAMES[card]
+            self._shoe.burned.allowed = self._play.burn_counts(_NAMES[card])
 
     def _check_mark(self, values: Values, position: int, card: str) -> None:
         """Check whether a card is rightly marked as entered by hand, or not."""
-        by_hand = values[_BY_HAND[values[0]]]
-        if by_hand or position != _NOT_DUE:  # one that was not due may come before the entered one
-            if by_hand != self._entered and self._whole:
-                mark = "entered by hand, but none was" if by_hand else "read, but one was entered"
-                self._report(values[_NUMBER], "rules", f"{card} is marked as {mark}")
-            self._entered = False
+        wrong = self._pass.mark(position, by_hand=values[_BY_HAND[values[0]]])
+        if self._whole and wrong is not None:
+            self._report(values[_NUMBER], "rules", f"{card} is marked as {wrong}")
 
     def _dealt(self, values: Values, card: str) -> bool:
         """Take a card of a round. Return whether that round is open."""
         in_round = self.of_open_round(values)
         if in_round and self._betting and self._whole:
-            detail = f"{card} was dealt while the betting of round {self._round} was open"
+            detail = f"{card} was dealt while the betting of round {self._shoe.round} was open"
             self._report(values[_NUMBER], "rules", detail)
             self._betting = False
         self._came = True
         return in_round
 
     def _count(self, number: int, card: int, position: int) -> None:
-        if self._drawn.add(card):
-            self._too_many(number, card, position)
+        wrong = self._shoe.too_many(card, position, whole=self._whole)
+        if wrong is not None:
+            self._report(number, "cards", wrong)
 
     def _seal(self, values: Values) -> None:
         at_begin = self._open == (values[_SHOE], values[_ROUND]) and not self._betting
         if self._whole and (not at_begin or self._came):
             detail = "a seal that is not between no more bets and the first card"
             self._report(values[_NUMBER], "seal", detail)
-        self.plain.sealed(values[_NUMBER], values[_BOOT])
+        self.counted.plain.sealed(values[_NUMBER], values[_BOOT])
         self._seals.seal(values)
 
     def _sealed_card(self, values: Values) -> None:
         position = values[_OWN + 2]
-        self._passed = _NO_CARD if values[_BY_HAND[values[0]]] else None
+        self._pass.dealt(None, by_hand=values[_BY_HAND[values[0]]])
         self._check_mark(values, position, "a sealed card")
         of_round = self._play.takes(position) or self._hand.takes(position)
         in_round = of_round and self._dealt(values, "a sealed card")
@@ -418,8 +364,8 @@ class PlayChecks:
 
     def _unsealed(self, values: Values) -> None:
         unsealed = self._seals.unsealed(values)
-        self.closed.add(unsealed.never)
-        self._closed_here += unsealed.never
+        self.counted.closed.add(unsealed.never)
+        self._shoe.closed += unsealed.never
         self._take_opened(unsealed)
 
     def _take_opened(self, unsealed: Unsealed) -> None:
@@ -427,7 +373,7 @@ class PlayChecks:
             self._count(each.number, card, each.position)
             if self._play.takes(each.position):
                 self._play.card(card, each.position, in_round=each.in_round)
-        self._drawn.unread += unsealed.never
+        self._shoe.drawn.unread += unsealed.never
         self._whole = self._whole and unsealed.whole
 
     def _decision(self, values: Values) -> None:
@@ -444,57 +390,44 @@ class PlayChecks:
         if self._seals.not_open(number, what):
             self._whole = False
 
-    def _too_many(self, number: int, card: int, position: int) -> None:
-        name = _NAMES[card]
-        if card >= cards.DECK_SIZE:
-            detail = f"{name}, which is not a playing card, drawn as {enums.POSITIONS[position]}"
-            self._report(number, "cards", detail)
-        elif self._whole:
-            copies = f"copy {self._drawn.known[card]} of {name}"
-            of = counted(self._drawn.decks, "deck")
-            self._report(number, "cards", f"{copies} in a shoe of {of}")
-
     def _cut_card(self, values: Values) -> None:
-        self._entered = False
-        self._passed = cards.CUT_CARD
+        self._pass.cut_card()
 
     def _error(self, values: Values) -> None:
         card = values[_OWN + 1]
         if card is not None:  # one that was read, and has no event `card` yet or never gets one
-            self._passed = card
+            self._pass.dealt(card, by_hand=False)
             self._seals.named(values[_NUMBER], "an error", card)
 
     def _long_pass(self, values: Values) -> None:
         card = values[_OWN]
         if card is not None:
             self._seals.named(values[_NUMBER], "a long pass", card)
-        if card is not None and self._passed not in (None, card):
-            before = "no card" if self._passed == _NO_CARD else _SYMBOLS[self._passed]
-            detail = f"a long pass of {_SYMBOLS[card]}, but {before} passed before it"
-            self._report(values[_NUMBER], "cards", detail)
-        self._passed = _NO_CARD
+        wrong = self._pass.long(card)
+        if wrong is not None:
+            self._report(values[_NUMBER], "cards", wrong)
 
     def _unreadable(self, values: Values) -> None:
-        self._passed = _NO_CARD
-        self._drawn.unreadable(values[_OWN])
+        self._pass.no_card()
+        self._shoe.drawn.unreadable(values[_OWN])
 
     def _resolved(self, values: Values) -> None:
         error, fault, position, resolution = values[_OWN : _OWN + 4]
-        if self._whole and self._entered and error == _UNREADABLE:
+        if self._whole and self._pass.entered and error == _UNREADABLE:
             detail = "a card was entered by hand before, and it was not dealt"
             self._report(values[_NUMBER], "rules", detail)
-        self._drawn.resolved(fault, resolution)
+        self._shoe.drawn.resolved(fault, resolution)
         if resolution == _ENTERED:
-            self._entered = True
+            self._pass.entered = True
         elif resolution == _UNSEEN:
-            self._burned.count += position == _BURN
+            self._shoe.burned.count += position == _BURN
             if self._hand.takes(position):
                 self._hand.card(position, None, in_round=True)
 
     def _burn(self, values: Values) -> None:
-        wrong = self._burned.stated(values[_OWN])
+        wrong = self._shoe.burned.stated(values[_OWN])
         if self._whole and wrong is not None:
-            self._burned.expect_allowed()
+            self._shoe.burned.expect_allowed()
             self._report(values[_NUMBER], "rules", wrong)
 
     def _round_void(self, values: Values) -> None:
@@ -505,12 +438,12 @@ class PlayChecks:
             self._check_closing()
             self._check_given_up(values[_NUMBER], "the round was voided")
             self._open = None
-            self.rounds += 1
+            self.counted.rounds += 1
             if reason == _MISDEAL:
                 wrong = "a misdeal, but it has no result"
         elif place == self._decided:
             self._decided = None
-            self._results -= 1
+            self._shoe.results -= 1
             if reason != _MISDEAL:
                 by = enums.VOID_REASONS[reason]
                 wrong = f"void ({by}) after its result, which only a misdeal can be"
@@ -550,14 +483,14 @@ class PlayChecks:
                 detail = f"{dealt} was dealt, {known} is in the shoe"
                 self._report(values[_NUMBER], "game", detail)
             self._game = game
-        self.dealt_by.setdefault(game, values[_NUMBER])
+        self.counted.dealt_by.setdefault(game, values[_NUMBER])
         document = None if self._games is None else self._games.game(game)
-        if document is not None and self._whole and not self._results:
-            for detail in self._unlike(document):
+        if document is not None and self._whole and not self._shoe.results:
+            for detail in self._shoe.unlike(document):
                 self._report(values[_NUMBER], "game", detail)
         if document is not None and self._whole:
-            self._ghosts.check_allowed(document, self._report)
-        self._results += 1
+            self._shoe.ghosts.check_allowed(document, self._report)
+        self._shoe.results += 1
         if not self.of_open_round(values):
             return document, False
         self._check_closing()
@@ -567,8 +500,8 @@ class PlayChecks:
         if document is not None:
             self.report_game(values, self._seals.unlike(document))
         self._open, self._decided = None, (values[_SHOE], values[_ROUND])
-        self.rounds += 1
-        self.timeless += values[_UNIX] is None
+        self.counted.rounds += 1
+        self.counted.timeless += values[_UNIX] is None
         return document, True
 
     def report_rules(self, values: Values, details: Iterable[str]) -> None:
@@ -582,16 +515,6 @@ class PlayChecks:
         for detail in details:
             self._report(values[_NUMBER], "game", detail)
 
-    def _unlike(self, document: FamilyGame) -> Iterator[str]:
-        """Yield what of this shoe of cards contradicts the document of its game."""
-        if self._drawn.decks != document.decks:
-            yield f"{counted(self._drawn.decks, 'deck')} loaded, the game has {document.decks}"
-        if self._loaded_game != document.name:
-            yield f"{self._loaded_game} was loaded, {document.name} was dealt"
-        burned = self._burned.unlike(document)
-        if burned is not None:
-            yield burned
-
     def _shoe_ended(self, values: Values) -> None:
         _, rounds, count = values[_OWN : _OWN + 3]
         number = values[_NUMBER]
@@ -599,27 +522,22 @@ class PlayChecks:
         if self._open is not None:  # after a restart that lost the state; before 0.2 after any
             self._check_given_up(number, "the shoe of cards ended")
             self._open = None
-            self.rounds += 1
-        drawn = self._drawn.total()
-        if self._whole and rounds is not None and rounds != self._results:
-            detail = f"shoe ended after {counted(rounds, 'round')}, the log has {self._results}"
+            self.counted.rounds += 1
+        for detail in self._shoe.unlike_end(rounds, count) if self._whole else ():
             self._report(number, "rules", detail)
-        if self._whole and count is not None and count != drawn:
-            detail = f"shoe ended after {counted(count, 'card')}, the log has {drawn}"
-            self._report(number, "rules", detail)
-        self._ended = True
+        self._shoe.ended = True
         self.not_composed = self._whole
 
     def _composition(self, values: Values) -> None:
         counts, unread, expected = values[_OWN : _OWN + 3]
-        if self._whole and not self._ended:
+        if self._whole and not self._shoe.ended:
             detail = "the composition of a shoe of cards that has not ended"
             self._report(values[_NUMBER], "cards", detail)
         elif self._whole:
-            differing = self._drawn.wrong_composition(counts, unread, expected)
+            differing = self._shoe.drawn.wrong_composition(counts, unread, expected)
             if differing:
                 self._report(values[_NUMBER], "cards", f"the composition says {differing}")
-        if self._closed_here:
-            self.closed.shoes += 1
-            self._closed_here = 0
+        if self._shoe.closed:
+            self.counted.closed.shoes += 1
+            self._shoe.closed = 0
         self._whole = self.not_composed = False  # later cards belong to no shoe of cards

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import ReportFinding
-from sabot.audit.play.never_opened import AT_THE_END, MISSING, NO_FIT, NO_KEY, NeverOpened
-from sabot.link.seals import card_in, is_sealing, key_fits, seat_key
+from sabot.audit.play.counted.never_opened import AT_THE_END, MISSING, NO_FIT, NO_KEY, NeverOpened
+from sabot.link.seals import card_in, key_fits, seat_key
 from sabot.text import counted
 from sabot_protocol import enums
 from sabot_protocol.cards import DECK_SIZE
@@ -163,14 +163,9 @@ class SealChecks:
     def seat_seal(self, values: Values) -> None:
         """Take the values of an event `seat_seal`."""
         number, (seat, commitment) = values[_NUMBER], values[_OWN : _OWN + 2]
-        self._check_round(values)
+        if not self._comes_sealed(values, f"the seal of {_seat_text(seat)}"):
+            return
         state = self.state
-        if state.phase == UNKNOWN:
-            return
-        if state.phase != SEALED:
-            when = "before the seal of its round" if state.phase == NONE else "after its key"
-            self._report(number, "seal", f"the seal of {_seat_text(seat)} {when}")
-            return
         if seat > SEATS:
             self._report(number, "seal", f"the seal of seat {seat}, there are {SEATS}")
         if len(commitment) != KEY_SIZE:
@@ -236,17 +231,22 @@ class SealChecks:
     def _begin(self, phase: str) -> None:
         self.state = SealState(phase, has_escrow=self.state.has_escrow)
 
+    def _comes_sealed(self, values: Values, what: str) -> bool:
+        """Whether the event `what` comes after the seal of its round and before its key; if not,
+        report it. False too where that cannot be known."""
+        self._check_round(values)
+        phase = self.state.phase
+        if phase not in (SEALED, UNKNOWN):
+            when = "before the seal of its round" if phase == NONE else "after its key"
+            self._report(values[_NUMBER], "seal", f"{what} {when}")
+        return phase == SEALED
+
     def drawn(self, values: Values, *, in_round: bool) -> None:
         """Take the values of an event `sealed_card`; `in_round`: its round is open."""
         number, (card_place, sealed, position) = values[_NUMBER], values[_OWN : _OWN + 3]
-        self._check_round(values)
+        if not self._comes_sealed(values, "a sealed card"):
+            return
         state = self.state
-        if state.phase == UNKNOWN:
-            return
-        if state.phase != SEALED:
-            when = "before the seal of its round" if state.phase == NONE else "after its key"
-            self._report(number, "seal", f"a sealed card {when}")
-            return
         due = state.cards[-1].place + 1 if state.cards else 0
         if card_place != due and (state.whole or card_place < due):
             self._report(number, "seal", f"a sealed card at place {card_place}, {due} is due")
@@ -367,55 +367,3 @@ def _seat_of(position: int) -> int:
 
 def _seat_text(seat: int) -> str:
     return f"seat {seat}" if seat != BURNED else "the burned cards"
-
-
-class PlainCards:
-    """Rounds whose game deals their cards face down, and which have them in plain.
-
-    That is right for firmware before 0.2 only. A start names its firmware, and may be far before
-    the round, in records that are checked elsewhere: so it is judged at the end.
-    """
-
-    def __init__(self) -> None:
-        self._rounds: list[tuple[int, int, str]] = []  # event, start, what
-        self._sealing: dict[int, int] = {}
-        """By the number of a start: the first event from which on its firmware seals."""
-        self._older: set[int] = set()
-        """The starts of older firmware."""
-
-    def start(self, number: int, boot: int, firmware: str) -> None:
-        """Take a start of the unit. A version that cannot be read is a new one."""
-        if is_sealing(firmware) is False:
-            self._older.add(boot)
-        else:
-            self._seals(number, boot)
-
-    def sealed(self, number: int, boot: int) -> None:
-        """Take a seal, which only firmware makes that always does."""
-        self._seals(number, boot)
-
-    def add(self, number: int, boot: int, what: str) -> None:
-        """Take a round: its first card in plain, and what is wrong with it."""
-        if boot not in self._older or boot in self._sealing:
-            self._rounds.append((number, boot, what))
-
-    def clear(self) -> None:
-        """Forget the rounds so far, but not what is known of the firmware."""
-        self._rounds.clear()
-
-    def join(self, later: "PlainCards") -> None:
-        """Take what later events gave."""
-        self._older |= later._older
-        for boot, number in later._sealing.items():
-            self._seals(number, boot)
-        for each in later._rounds:
-            self.add(*each)
-
-    def wrong(self) -> Iterator[tuple[int, str]]:
-        """Yield the event and what is wrong, of each round that had to be sealed."""
-        for number, boot, what in self._rounds:
-            if boot in self._sealing and self._sealing[boot] < number:
-                yield number, what
-
-    def _seals(self, number: int, boot: int) -> None:
-        self._sealing[boot] = min(number, self._sealing.get(boot, number))

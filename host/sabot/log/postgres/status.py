@@ -47,7 +47,8 @@ class UnitStatus:
     has_newest: bool
     """Whether its newest event is there, or was pruned."""
     unsigned_unix_ms: int | None
-    """When the first event came that no receipt covers; None if there is none, or it was pruned."""
+    """When the first event came that no receipt covers; None if receipts cover all, or it was
+    pruned."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,14 +80,17 @@ def _look_beside(real: Path, shown: Path) -> None:
         beside, name = real.with_name(real.name + ending), shown.with_name(shown.name + ending)
         try:
             found = beside.lstat()
-        except OSError:  # there is none; or the folder cannot be read, as SQLite says
+        except OSError:  # nothing is there, or the folder cannot be read, as SQLite will say
             continue
         if not stat.S_ISREG(found.st_mode):
             what = "a link" if stat.S_ISLNK(found.st_mode) else "no file"
             raise _planted(name, f"it is {what}")
         if found.st_nlink > 1:
             raise _planted(name, "it is another name of a file elsewhere (a hard link)")
-        if ending == JOURNAL and (why := _not_its_own(beside, real)):
+        # Of two programs that make the log at the same time, one sees the journal of the other,
+        # until that has made it. A planted one stays.
+        why = _not_its_own(beside, real) if ending == JOURNAL else ""
+        if why and beside.exists():
             raise _planted(name, why)
 
 
@@ -119,9 +122,9 @@ def _check_is_file(real: Path, shown: Path) -> None:
 def _head_of(path: Path) -> bytes:
     """Return the first bytes of a file; empty if there is none, or none that can be read.
 
-    Another process reads them. This one may have the file open in SQLite, and whoever closes a file
-    gives up all locks that its process has on it (sqlite.org, "How To Corrupt An SQLite Database
-    File", 2.2): then another program that closes the log would remove its write-ahead log.
+    Another process reads them. This one may have the file open in SQLite. When a process closes a
+    file, it loses all locks that it has on it (sqlite.org, "How To Corrupt An SQLite Database
+    File", 2.2). Another program that closes the log would then remove its write-ahead log.
     """
     read = f"import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read({_HEAD_BYTES}))"
     done = subprocess.run(

@@ -107,22 +107,36 @@ def _leak_everywhere(shoe: TappedShoe) -> None:
     """Let the shoe tell the card that was sealed last: by the length of a field, by how long it
     takes, by a bit of the heartbeat, by a note in clear on the chip, by the figures of its pass,
     and by where the supervisor's choice begins."""
-    firmware, board, seals = shoe.shoe, shoe.board, shoe.shoe.recorder.seals
-    seal, beat, last = seals.card, firmware.heartbeat, [0]
+    firmware, board = shoe.shoe, shoe.board
+    maintain, beat, last = firmware.maintain_seals, firmware.heartbeat, [0]
     begin = firmware.dealing.pending.begin
 
-    def sealed(card: int) -> bytes:
-        last[0] = card
-        board._now_ms += card % 13
-        return bytes(seal(card)) + bytes(card // 13)
+    def leak() -> None:
+        seals = firmware.recorder.seals
+        seal = seals.card
+
+        def sealed(card: int, *more: object) -> bytes:
+            last[0] = card
+            board._now_ms += card % 13
+            return bytes(seal(card, *more)) + bytes(card // 13)
+
+        seals.card = sealed
+        seals.note = lambda number, note: (bytes(note).ljust(28, b"\0"), b"")
+
+    def maintained(*given: object) -> object:
+        """A new secret has seals of its own."""
+        before, done = firmware.recorder.seals, maintain(*given)
+        if firmware.recorder.seals is not before:
+            leak()
+        return done
 
     def heartbeat(now_ms: int) -> list[object]:
         fields = list(beat(now_ms))
         fields[3] = int(last[0] % 13 > 6)
         return fields
 
-    seals.card = sealed
-    seals.note = lambda number, note: (bytes(note).ljust(28, b"\0"), b"")
+    leak()
+    firmware.maintain_seals = maintained
     firmware.heartbeat = heartbeat
     firmware.dealing.pending.begin = lambda why, position, column, sealed: begin(
         why, position, column

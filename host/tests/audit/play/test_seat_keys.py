@@ -56,8 +56,8 @@ def test_what_stays_closed_is_counted_and_the_composition_is_not_proven_by_so_ma
     for hole_cards, closed in (("shown", 3), ("never", 5), ("all", 0)):
         found, checks = _checked(_values(hole_cards), _log(hole_cards).game.document)
         assert found == []
-        assert (checks.closed.cards, checks.closed.shoes) == (closed, closed > 0)
-        noted = [detail for _, _, detail in checks.closed.notes()]
+        assert (checks.counted.closed.cards, checks.counted.closed.shoes) == (closed, closed > 0)
+        noted = [detail for _, _, detail in checks.counted.closed.notes()]
         assert noted == [
             f"{closed} cards of 1 round stay closed by the house's choice: no key opens them; the "
             "composition of 1 shoe of cards is not proven, by so many cards"

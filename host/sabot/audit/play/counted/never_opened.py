@@ -1,8 +1,8 @@
 """Notes the sealed rounds of one unit that were never opened, and why.
 
-Such a round is no fault by itself: a log may end within it. But whoever reads the log must know
-that no one can check these cards. What stays closed by the choice of the house is in
-closed_cards.py.
+Such a round is no fault by itself: a log may end within it. But the reader of the log must know
+that no one can check these cards. closed_cards.py counts those that stay closed by the choice of
+the house.
 """
 
 from collections.abc import Iterator
