@@ -11,7 +11,7 @@ import os
 from binascii import unhexlify
 
 from sabot_firmware import VERSION
-from sabot_firmware.boards import this_board
+from sabot_firmware.boards import board_class
 from sabot_firmware.boards.nor import FlashError
 from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_firmware.link.authentication import CommandGuard
@@ -214,7 +214,7 @@ def _load(store: SettingsStore, name: str) -> object:
 def main(root: str, slot: str, state: boot.State, feed: "Feed | None") -> None:
     """Take an update into a slot below `root`, with the parameters of main.py. After an error the
     boot loader restarts the board."""
-    board = this_board()
+    board = board_class()()
     board.set_lock(False)
     build = unhexlify(state.lists[slot]) if slot else NO_BUILD
     asyncio.run(Updater(board, root, slot, build).run())
