@@ -11,7 +11,10 @@ _LOADING_BYTES = 50000
 gc.threshold(_LOADING_BYTES)  # type: ignore[attr-defined]
 
 import sabot_firmware.buffers  # noqa: E402, F401
-from sabot_firmware.boards import this_board  # noqa: E402
+from sabot_firmware.boards import board_class  # noqa: E402
+
+Board = board_class()  # early: a board may have a large buffer too
+
 from sabot_firmware.release.running import RunningRelease  # noqa: E402
 from sabot_firmware.shoe import Shoe  # noqa: E402
 
@@ -35,7 +38,7 @@ def main(
     The boot loader gives the `slot` below `root` that this runs from, its `state`, and, for a
     release on trial, the function that feeds the watchdog.
     """
-    board = this_board()
+    board = Board()
     for i in range(_MORE_NAMES):
         getattr(board, "more%d" % i, None)
     board.set_lock(False)

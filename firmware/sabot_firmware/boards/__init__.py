@@ -34,10 +34,10 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board as AnyBoard
 
 
-def this_board() -> "AnyBoard":
-    """Return the board that this interpreter runs on, ready to use."""
+def board_class() -> "type[AnyBoard]":
+    """Return the class of the board that this interpreter runs on."""
     if sys.platform == "rp2":
         from sabot_firmware.boards.pico.board import Board
     else:
         from sabot_firmware.boards.sim.board import Board
-    return Board()
+    return Board

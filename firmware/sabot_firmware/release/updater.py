@@ -10,7 +10,7 @@ import asyncio
 from binascii import unhexlify
 
 from sabot_firmware import VERSION
-from sabot_firmware.boards import this_board
+from sabot_firmware.boards import board_class
 from sabot_firmware.boards.nor import FlashError
 from sabot_firmware.journal.noise import SAMPLES, stir_all
 from sabot_firmware.journal.randomness import UNIT, Pool
@@ -222,7 +222,7 @@ def _load(store: SettingsStore, name: str) -> object:
 def main(root: str, slot: str, state: boot.State, feed: "Feed | None") -> None:
     """Take an update into a slot below `root`, with the parameters of main.py. After an error the
     boot loader restarts the board."""
-    board = this_board()
+    board = board_class()()
     board.set_lock(False)
     build = unhexlify(state.lists[slot]) if slot else NO_BUILD
     asyncio.run(Updater(board, root, slot, build).run())

@@ -163,6 +163,36 @@ def test_numbers_of_the_sampler_are_no_heap_objects_on_the_device() -> None:
     assert dma_ring.RUN_WORDS % sampler.RING_WORDS == 0
 
 
+class _Addresses:
+    """Stands in for `uctypes`: each buffer lies where the list says, then at its last place."""
+
+    def __init__(self, *addresses: int) -> None:
+        self.addresses = list(addresses)
+
+    def addressof(self, buf) -> int:
+        return self.addresses.pop(0) if len(self.addresses) > 1 else self.addresses[0]
+
+
+def _ring_memory_at(*addresses: int) -> int:
+    """Return the bytes of the memory that a ring of 16 words gets at such places of a heap."""
+    real, dma_ring.uctypes = dma_ring.uctypes, _Addresses(*addresses)
+    try:
+        return len(dma_ring.ring_memory(16))
+    finally:
+        dma_ring.uctypes = real
+
+
+def test_a_ring_takes_no_more_memory_than_it_has_once_some_begins_at_a_multiple_of_its_size() -> (
+    None
+):
+    assert _ring_memory_at(0x20000040) == 64
+    assert _ring_memory_at(0x20000010, 0x20000010, 0x20000080) == 64
+
+
+def test_a_ring_whose_memory_never_begins_at_such_a_place_takes_twice_as_much() -> None:
+    assert _ring_memory_at(0x20000010) == 128
+
+
 def test_an_overrun_is_counted_and_the_newer_half_of_the_ring_is_read() -> None:
     # At several lengths: one of them brings the writer back to where it was at the last read.
     for words_missed in (sampler.RING_WORDS - 63, sampler.RING_WORDS, 4 * sampler.RING_WORDS + 5):

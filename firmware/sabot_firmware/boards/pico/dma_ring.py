@@ -3,6 +3,7 @@
 So nothing is lost while Python is busy or an erase of the flash stops it.
 """
 
+import gc
 from array import array
 
 import rp2
@@ -21,13 +22,40 @@ MARGIN_WORDS = const(64)
 """Words kept free between reader and writer. At 2,500 words a second that is 25 ms; a copy takes
 less than 1 ms."""
 
+_TRIES = const(8)
+
 # "State machine 0 has a word", RP2040 data sheet, 2.5.3; the other state machines follow.
 _DREQ_PIO0_RX0 = const(4)
 _COUNT_TRIGGER = const(7)  # the register that sets a channel's transfer count and starts it
 
 
+def ring_memory(words: int) -> bytearray:
+    """Return memory for a ring of `words`, a power of two. To be called early, while the heap is
+    almost empty.
+
+    The DMA wraps at multiples of the ring's size, and MicroPython allocates at no given address. So
+    this takes all that lies before such an address, until the ring's memory begins there, and gives
+    it back: its last reference goes with the return. If that does not succeed, because other
+    objects lie between, it takes twice the memory, half of which is never used.
+    """
+    size = words * WORD_BYTES
+    before: "list[bytearray | None]" = [None] * _TRIES
+    for i in range(_TRIES):
+        memory: "bytearray | None" = bytearray(size)
+        ahead = -uctypes.addressof(memory) & size - 1
+        if not ahead:
+            return memory  # type: ignore[return-value]
+        memory = None
+        gc.collect()
+        before[i] = bytearray(ahead)
+    before.clear()
+    gc.collect()
+    return bytearray(2 * size)
+
+
 class DmaRing:
-    """A ring of `words`, a power of two, for the words of state machine `number` of PIO 0.
+    """A ring of `words`, a power of two, in `memory` (`ring_memory`), for the words of state
+    machine `number` of PIO 0.
 
     The DMA wraps within the ring by itself, so it can write nowhere else. After RUN_WORDS it starts
     a second channel, whose only transfer sets the count again and so starts the next run; the ring
@@ -36,13 +64,11 @@ class DmaRing:
     however long the ring was not read.
     """
 
-    def __init__(self, words: int, number: int) -> None:
+    def __init__(self, words: int, memory: bytearray, number: int) -> None:
         self._words = words
         size = words * WORD_BYTES
-        # The DMA wraps at multiples of the ring's size, and memory cannot be allocated at such an
-        # address. So this takes twice the memory and uses half of it.
-        self._memory = bytearray(2 * size)
-        begin = uctypes.addressof(self._memory)
+        self._memory = memory
+        begin = uctypes.addressof(memory)
         self.address = (begin + size - 1) & -size
         """Where the ring begins."""
         self._shape = array("i", [words, self.address - begin])  # for viper

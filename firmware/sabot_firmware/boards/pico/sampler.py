@@ -9,7 +9,7 @@ import time
 import machine
 import rp2
 
-from sabot_firmware.boards.pico.dma_ring import DmaRing
+from sabot_firmware.boards.pico.dma_ring import DmaRing, ring_memory
 from sabot_firmware.cards.reader import SAMPLE_RATE_HZ
 from sabot_firmware.native import const
 
@@ -18,6 +18,8 @@ RING_WORDS = const(2048)
 
 _A_FEW_WORDS_MS = const(2)
 _STATE_MACHINE = const(0)
+
+_memory = ring_memory(RING_WORDS)  # when this is loaded, before the heap is full
 
 
 @rp2.asm_pio(
@@ -37,7 +39,7 @@ class Sampler:
     def __init__(self, first: machine.Pin) -> None:
         if machine.freq() % SAMPLE_RATE_HZ:
             raise ValueError("no exact sample rate from this clock")
-        self.ring = DmaRing(RING_WORDS, _STATE_MACHINE)
+        self.ring = DmaRing(RING_WORDS, _memory, _STATE_MACHINE)
         """The words that wait to be read."""
         self._machine = rp2.StateMachine(
             _STATE_MACHINE, _program, freq=SAMPLE_RATE_HZ, in_base=first
