@@ -5,7 +5,6 @@ Each start replaces the kept value, on flash, before the pool gives its first ra
 start begins with a value from which an earlier start has given any.
 """
 
-import gc
 import sys
 from hashlib import sha256
 
@@ -108,7 +107,6 @@ class Randomness(Pool):
         del pool_start
         for part in ("pool_start", "pool_slot", "noise"):
             drop("sabot_firmware.journal", part)
-        gc.collect()  # what follows at a start needs larger pieces
 
     def mark_time(self) -> None:
         """Note when something came from outside: a card, a button."""
