@@ -266,8 +266,9 @@ class Client:
 
     def stir(self) -> StirReport | None:
         """Give the shoe 32 new random bytes of this host for its pool; None if its firmware has no
-        pool. On the line they are hidden. Raises as `ask` does."""
-        if StirCommand.SHAPE.since > self._session.version:
+        pool, or if it has no key yet, under which they could be hidden on the line. Raises as `ask`
+        does."""
+        if StirCommand.SHAPE.since > self._session.version or not self.welcome.challenge:
             return None
         key = self.believe()
         # The id is part of what hides them.

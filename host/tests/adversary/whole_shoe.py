@@ -245,8 +245,8 @@ class Unit:
         journal_of = shoe_module.Journal
 
         class NotedJournal(_JOURNAL):  # type: ignore[misc, valid-type]
-            def mount(self) -> None:
-                super().mount()
+            def mount(self, work: bytearray | None = None) -> None:
+                super().mount(work)
                 del recorded[self.durable :]  # what was queued when the power went
 
             def put_event(self, record: memoryview, size: int) -> None:
