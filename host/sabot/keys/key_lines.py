@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from sabot.errors import KeysUnusable
-from sabot.files import TooLarge, read_bounded, replace_whole
+from sabot.files import TooLarge, open_to_read, read_bounded, replace_whole
 from sabot_protocol.chain import KEY_SIZE
 
 MODE = 0o600
@@ -28,7 +28,7 @@ def read(
     `option` is the command's option that names the file, for messages. Raises KeysUnusable.
     """
     try:
-        with path.open("rb") as file:
+        with open_to_read(path) as file:
             exposed = bool(os.fstat(file.fileno()).st_mode & 0o077)
             data = file.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:

@@ -102,6 +102,7 @@ def export(
     """
     if (phh is None) != (hand is None):
         raise typer.BadParameter("--phh needs the betting: --phh FILE --hand HAND.json")
+    _check_different(out, html, phh)
     time_zone = options.zone_of(zone)
     with open_store(db) as store:
         unit = _board_of(store, unit, shoe)
@@ -176,3 +177,12 @@ def export(
                 f"{counted(len(excerpt.findings), 'finding')} in the bundle: `sabot verify {out}`"
             )
         )
+
+
+def _check_different(*files: Path | None) -> None:
+    """Raise BundleUnusable if two of the files to write are one: the later would replace the
+    earlier."""
+    named = [file.resolve() for file in files if file is not None]
+    for file in named:
+        if named.count(file) > 1:
+            raise BundleUnusable(f"{file}: named twice; name a file of its own for each")
