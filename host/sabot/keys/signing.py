@@ -120,7 +120,7 @@ def load_any_private(path: Path, passphrase: Callable[[], bytes] | None = None) 
             raise KeysUnusable(f"{path}: locked with a passphrase; name another key") from None
         try:
             return load_pem_private_key(pem, passphrase())
-        except ValueError:
+        except (ValueError, TypeError):  # TypeError: an empty one
             raise KeysUnusable(f"{path}: wrong passphrase for this key; try again") from None
     except (ValueError, UnsupportedAlgorithm):
         return None
