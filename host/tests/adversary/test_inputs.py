@@ -64,7 +64,7 @@ READERS = {
     "hand.json": "settle --game holdem {} --json",
     "table.json": "settle --game blackjack {} --json",
     "feeds.toml": "feed --db log.sqlite --once --config {}",
-    "list.csv": "provision --list {} --keys new.keys --commands new.commands",
+    "list.csv": "provision --list {} --keys new.keys --commands new.commands --house house.pub.pem",
 }
 """By file, the command that reads it."""
 
