@@ -214,11 +214,14 @@ def test_no_command_writes_over_a_file_of_another_kind(
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("target", ["letter", "link"])
 @pytest.mark.parametrize("command", WRITERS)
-def test_no_command_writes_through_a_link(folder: Path, tmp_path: Path, command: str) -> None:
+def test_no_command_writes_through_a_link(
+    folder: Path, tmp_path: Path, command: str, target: str
+) -> None:
     case = _copied(folder, tmp_path / "case")
     (case / "letter").write_text("a letter")
-    (case / "link").symlink_to("letter")
+    (case / "link").symlink_to(target)
     assert not list(_wrong_with(case, command.format("link"), ("link", "new.sabot")))
 
 

@@ -1,5 +1,6 @@
 """`sabot export`: a shoe of cards as a signed bundle."""
 
+import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -182,7 +183,11 @@ def export(
 def _check_different(*files: Path | None) -> None:
     """Raise BundleUnusable if two of the files to write are one: the later would replace the
     earlier."""
-    named = [file.resolve() for file in files if file is not None]
+    named = [
+        Path(os.path.realpath(file.parent)) / file.name  # itself is replaced, if it is a link
+        for file in files
+        if file is not None
+    ]
     for file in named:
         if named.count(file) > 1:
             raise BundleUnusable(f"{file}: named twice; name a file of its own for each")
