@@ -97,6 +97,13 @@ def open_to_read(path: Path) -> BinaryIO:
         raise
 
 
+def check_no_pipe(path: Path) -> None:
+    """Raise OSError for a pipe: for a file that a library opens, which would wait for ever."""
+    with suppress(FileNotFoundError):  # as the library says
+        if stat.S_ISFIFO(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "a pipe, not a file", str(path))
+
+
 def read_bounded(path: Path, most: int) -> bytes:
     """Return the content of a file, also of a pipe, of at most `most` bytes. Raises TooLarge;
     OSError."""

@@ -9,6 +9,8 @@ import pytest
 
 from sabot import files
 from sabot.audit import bundle_file, checkpoints
+from sabot.errors import FeedsUnusable, KeysUnusable
+from sabot.feeds.senders.transport import tls_of
 from sabot.files import (
     NotPrivate,
     open_folder,
@@ -18,6 +20,7 @@ from sabot.files import (
     replace_whole,
 )
 from sabot.service import capture_folder
+from sabot.web.server import certificate
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o666])
@@ -89,6 +92,15 @@ def test_a_pipe_without_a_writer_is_an_error_and_not_waited_for(
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="a pipe that nothing comes through"):
         open_to_read(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("reader", [lambda path: certificate(path, None), tls_of])
+def test_a_pipe_in_place_of_a_certificate_is_an_error_and_not_waited_for(
+    tmp_path: Path, reader: Callable[[Path], object]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises((KeysUnusable, FeedsUnusable), match="a pipe, not a file"):
+        reader(tmp_path / "pipe")
 
 
 def test_what_comes_through_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
