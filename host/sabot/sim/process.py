@@ -384,8 +384,9 @@ def interpreter(heap_bytes: int = HEAP_BYTES) -> list[str]:
 
 
 def _no_link(path: str, flags: int) -> int:
-    """Open a file of the shoe's memory; raises OSError if it is a link."""
-    return os.open(path, flags | os.O_NOFOLLOW, _FILE_MODE)
+    """Open a file of the shoe's memory; raises OSError if it is a link, or a pipe, for whose reader
+    it would wait."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, _FILE_MODE)
 
 
 def _locked(state: Path) -> TextIO:
