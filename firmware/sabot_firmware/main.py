@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 
 # The garbage of loading is collected while it is made, and the largest objects are made first:
 # otherwise the heap is fragmented and no large object fits. Collecting every 4 KB made a start on
@@ -17,6 +18,8 @@ Board = board_class()  # early: a board may have a large buffer too
 
 from sabot_firmware.release.running import RunningRelease  # noqa: E402
 from sabot_firmware.shoe import Shoe  # noqa: E402
+from sabot_firmware.watching import MOST_RESTARTS, START_MS, Stopped  # noqa: E402
+from sabot_protocol import enums  # noqa: E402
 
 # MicroPython keeps names for ever, in pools, each twice as large as the one before. After its start
 # a shoe of baccarat has about as many names as the pools up to the one of 320 hold, and what it
@@ -32,24 +35,37 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 def main(
     root: str = "", slot: str = "", state: "boot.State | None" = None, feed: "Feed | None" = None
 ) -> None:
-    """Run the shoe. After an error the lock is shut and the display shows the error. A release on
-    trial raises the error to the boot loader instead.
+    """Run the shoe. After an error in service the shoe restarts. After an error at its start, or if
+    it has restarted too often, the lock is shut and the display shows the error. A release on trial
+    raises the error to the boot loader instead.
 
     The boot loader gives the `slot` below `root` that this runs from, its `state`, and, for a
-    release on trial, the function that feeds the watchdog.
+    release on trial, the function that feeds the watchdog, which it has started. The shoe starts
+    it again, on trial or not.
     """
     board = Board()
+    watchdog = board.watchdog
+    watchdog.start(START_MS)
+    serves = False
     for i in range(_MORE_NAMES):
         getattr(board, "more%d" % i, None)
     board.set_lock(False)
     try:
         shoe = Shoe(board, RunningRelease(root, slot, state, feed))
         gc.threshold(-1)  # type: ignore[attr-defined]
+        if watchdog.restarts >= MOST_RESTARTS:
+            raise Stopped("RESTARTED %d TIMES" % watchdog.restarts)
+        serves = True
         asyncio.run(shoe.run())
     except (Exception, KeyboardInterrupt) as error:
         board.set_lock(False)
         if feed is not None:
             raise
+        if serves and isinstance(error, Exception) and watchdog.restarts + 1 < MOST_RESTARTS:
+            # A host ignores this as noise; a technician sees the reason.
+            getattr(sys, "print_exception", print)(error)
+            cause = "watchdog" if isinstance(error, Stopped) else "error"
+            board.reset(enums.RESET_CAUSES.index(cause))
         board.show("OUT OF SERVICE\n" + str(error))
         board.halt(error)
 

@@ -31,6 +31,7 @@ from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import input_log, shoe_of_cards
 from sabot_firmware.table.dealing import Dealing
 from sabot_firmware.ticking import TICK_MS, Ticking
+from sabot_firmware.watching import HAD_TURN, LISTEN, SERVICE_MS, TALK, TICK, WAITS, Watching
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, events, frame, games, messages
 from sabot_protocol.chain import KEY_SIZE
@@ -78,6 +79,7 @@ class Shoe:
         card_set: int = settings.get("set", 0)
         self.dealing = Dealing(game, card_set, 0)
         self.journal = Journal(board.flash, buffers.journal)
+        self.journal.alive = board.watchdog.feed
         self.journal.mount()
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
         self.sealing: "Sealing | None" = None
@@ -126,10 +128,13 @@ class Shoe:
         )  # fmt: skip
         self._record_boot(resumed)
         self.journal.restore_lost()
+        self.journal.alive = None
+        self.watching = Watching(board, self.journal)
         self.presenting.show()
 
     async def run(self) -> None:
-        """Run the four tasks until the power goes."""
+        """Run the four tasks until the power goes. Raises what a task raises."""
+        self.board.watchdog.start(SERVICE_MS)
         await asyncio.gather(self._deal(), self._listen(), self._talk(), self._tick())
 
     def welcome(self, session: int) -> "list[list[object]]":
@@ -252,10 +257,13 @@ class Shoe:
     async def _deal(self) -> None:
         board, journal, priority = self.board, self.journal, self._priority
         sensing, acting, heap, scanner = self.sensing, self.acting, self.heap, self.reader.scanner
-        writing = True
+        look, look_bytes = self.watching.look, board.watchdog.look_bytes
+        writing, judged = True, 0
         while True:
             await board.wait_for_activity(priority.within_ms(writing), not writing)
-            priority.late = sensing.read() > LATE_BYTES
+            size = sensing.read()
+            priority.late = size > LATE_BYTES
+            judged += size
             if scanner.in_pass:
                 if not sensing.passing_marked:
                     sensing.mark_passing()
@@ -276,6 +284,9 @@ class Shoe:
                     self._write()
             elif not scanner.in_pass:
                 heap.maintain()
+            if judged >= look_bytes and not priority.decision_near:
+                judged = 0
+                look()
 
     def _write(self) -> None:
         """Do all journal steps that the chip is ready for."""
@@ -286,11 +297,13 @@ class Shoe:
         if self.journal.durable != durable:
             self._to_send.set()
 
-    async def _write_out(self) -> None:
-        """Write all queued entries: without a card or a button `_deal` would not run for them."""
+    async def _write_out(self, task: int) -> None:
+        """Write all queued entries, for a `task` as in watching.py: without a card or a button
+        `_deal` would not run for them."""
         await self._priority.cards_first()
         self._write()
         while self.journal.unwritten():
+            self.watching.turns[task] = HAD_TURN
             await asyncio.sleep_ms(WRITING_MS)
             await self._priority.cards_first()
             self._write()
@@ -302,14 +315,18 @@ class Shoe:
         return not card_may_come and not self.reader.scanner.in_pass
 
     async def _listen(self) -> None:
+        turns = self.watching.turns
         while True:
             await self._priority.cards_first()
+            turns[LISTEN] = WAITS
             data = await self.board.read_link()
+            turns[LISTEN] = HAD_TURN
             at = 0
             while at < len(data):
                 # One frame a turn: several requests in one piece would delay the cards.
                 end = data.find(b"\0", at) + 1 or len(data)
                 await self._priority.cards_first()
+                turns[LISTEN] = HAD_TURN
                 self.link.feed(data[at:end], self.board.ticks_ms())
                 if data[end - 1] == 0:
                     self.heap.frame_taken()
@@ -318,22 +335,27 @@ class Shoe:
                     at += 1  # a zero alone is not a frame
                 await asyncio.sleep_ms(0)
             self._to_send.set()
-            await self._write_out()
+            await self._write_out(LISTEN)
 
     async def _talk(self) -> None:
         view = memoryview(self.link.out)
+        turns = self.watching.turns
         while True:
             await self._priority.cards_first()
+            turns[TALK] = HAD_TURN
             size = self.link.fill(self.board.ticks_ms())
             at = 0
             while at < size:
                 await self._priority.cards_first()
+                turns[TALK] = HAD_TURN
                 written = self.board.write_link(view[at:size])
                 at += written
                 # A slow line must not delay the cards.
                 await asyncio.sleep_ms(0 if written else _FULL_LINE_PAUSE_MS)
             if not size:
+                turns[TALK] = WAITS
                 await self._to_send.wait()
+                turns[TALK] = HAD_TURN
                 self._to_send.clear()
             else:
                 await asyncio.sleep_ms(0)
@@ -342,9 +364,10 @@ class Shoe:
         while True:
             await asyncio.sleep_ms(TICK_MS)
             await self._priority.cards_first()
+            self.watching.turns[TICK] = HAD_TURN
             self.ticking.tick()
             self.maintain_seals()
-            await self._write_out()
+            await self._write_out(TICK)
             self.presenting.show_changes()
             self._to_send.set()
             self.ticking.restart_if_due(self.restart_due)

@@ -22,6 +22,7 @@ TICK_MS = const(50)
 # room for the garbage of that time and of one pass, in some orders of its objects.
 _COLLECT_MS = const(1000)
 _SELDOM_MS = const(200)
+_COMMAND = enums.RESET_CAUSES.index("command")
 _WRONG_MACS_MS = const(60000)
 
 
@@ -89,10 +90,10 @@ class Ticking:
     def restart_if_due(self, asked: bool) -> None:
         """Restart if a trial has ended without confirmation. If a restart was `asked` for, restart
         at rest and one tick later, so that the host gets its answer first."""
-        alive = self._running.keep_alive(self._board.ticks_ms())
+        alive = self._running.may_go_on(self._board.ticks_ms())
         if not alive or (self._leaving and self._at_rest()):
             if alive:
                 self._acting.keep_state()  # older firmware cannot open what is sealed in notes
             self._journal.drain()
-            self._board.reset()
+            self._board.reset(_COMMAND)
         self._leaving = asked

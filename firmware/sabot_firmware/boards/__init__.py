@@ -22,7 +22,11 @@ A board owns its pins and ports. The firmware uses these members of it:
 - `take_input()`: the next change of a button or a switch, as in table/inputs.py
 - `set_lock(released)`, `set_lamps(lit)`, `show(text)`, `buzz(ms)`
 - `await read_link()`: some bytes from the host; `write_link(view)`: returns how many bytes it took
-- `reset()`: start again, as after a loss of power
+- `watchdog`: restarts the board if it is not fed; `start(timeout_ms)`, `feed()`; `look_bytes`, the
+  bytes of samples that are judged from one feeding to the next, 0 if none come without a card;
+  `restarts`, how often something went wrong soon after a start, until `settle()`
+- `lock_obeys()`: whether the lock's output is off if it must be shut
+- `reset(cause)`: start again, as after a loss of power; the next start has this `reset_cause`
 - `halt(error)`: stop after an error that the firmware cannot handle; never returns
 """
 

@@ -20,6 +20,7 @@ from sabot_firmware.release import boot
 from sabot_firmware.release.update import REFUSED, Update
 from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import inputs
+from sabot_firmware.watching import START_MS
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, frame, messages
 from sabot_protocol.chain import KEY_SIZE
@@ -35,6 +36,7 @@ _UPDATING = "UPDATE"
 _NO_UNIT = "NOT PROVISIONED\n"
 _NO_FIRMWARE = "NO FIRMWARE\nUPDATE THIS SHOE"
 _LIT = 1 << enums.LAMPS.index("error")
+_COMMAND = enums.RESET_CAUSES.index("command")
 _LOOK_MS = 8
 _PAUSE_MS = 4
 _SILENT_MS = 60000
@@ -85,6 +87,7 @@ class Updater:
         self._slot = slot
         self._build = build
         self._restart_due = False
+        self._had_turn = True  # the task that writes to the flash, since the watchdog was fed
         self._heard_ms = board.ticks_ms()
         self._store = SettingsStore(board.storage)
         self._is_unit = boot.is_unit(root)
@@ -173,6 +176,9 @@ class Updater:
         while True:
             await self.board.wait_for_activity(_LOOK_MS, True)
             self.board.read_samples(buf)
+            if self._had_turn:
+                self._had_turn = False
+                self.board.watchdog.feed()
             change = self.board.take_input()
             while change != inputs.NONE:
                 if change in _SERVICE_CHANGES:
@@ -190,13 +196,15 @@ class Updater:
         while True:
             size = self._link.fill(self.board.ticks_ms())
             at = 0
+            self._had_turn = True
             while at < size:
+                self._had_turn = True
                 at += self.board.write_link(view[at:size])
                 await asyncio.sleep_ms(0)  # type: ignore[attr-defined]
             if not size and (self._restart_due or self._given_up()):
                 if self._provision is not None:
                     self._provision.complete()
-                self.board.reset()
+                self.board.reset(_COMMAND)
             if self._update.busy():
                 self._heard_ms = self.board.ticks_ms()
                 self._update.step()
@@ -216,5 +224,6 @@ def main(root: str, slot: str, state: boot.State, feed: "Feed | None") -> None:
     boot loader restarts the board."""
     board = board_class()()
     board.set_lock(False)
+    board.watchdog.start(START_MS)
     build = unhexlify(state.lists[slot]) if slot else NO_BUILD
     asyncio.run(Updater(board, root, slot, build).run())

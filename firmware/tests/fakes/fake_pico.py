@@ -18,6 +18,12 @@ _FLASH_BUS = (18, 19, 16)
 """The pins of the journal's chip: select, clock, data in and data out."""
 
 
+# The chip's registers: RP2040 data sheet, 4.7.6 and 2.12.8.
+REASON, SCRATCH, CHIP_RESET = 0x40058008, 0x4005800C, 0x40064008
+BITTEN, ASKED = 1, 2
+HAD_POWER_ON, HAD_RUN_PIN = 1 << 8, 1 << 16
+
+
 class HaltEnded(Exception):
     """Ends a `halt`, which never returns otherwise."""
 
@@ -38,7 +44,10 @@ class World(fake_serial.Line):
         self.pulled_up: "set[int]" = set()
         self.settled: "set[int]" = set()
         self.clock_hz = 125_000_000
-        self.reset_cause = 1
+        self.registers = {REASON: 0, SCRATCH: 0, CHIP_RESET: HAD_POWER_ON}
+        self.watchdog_ms = 0
+        self.fed = 0
+        self.resets = 0
         self.kbd_intr: "list[int]" = []
         self.folders = ["firmware", "protocol"]
         self.duty = 0
@@ -200,6 +209,15 @@ class _Adc:
         return world.adc_u16
 
 
+class _Wdt:
+    def __init__(self, timeout: int) -> None:
+        assert 0 < timeout <= 8388, "MicroPython, machine.WDT on the RP2040"
+        world.watchdog_ms = timeout
+
+    def feed(self) -> None:
+        world.fed += 1
+
+
 class _Machine:
     ADC = _Adc
     Pin = _Pin
@@ -207,7 +225,11 @@ class _Machine:
     I2C = _I2c
     SPI = _Spi
     Timer = _Timer
-    PWRON_RESET, WDT_RESET = 1, 3
+    WDT = _Wdt
+
+    @property
+    def mem32(self) -> "dict[int, int]":
+        return world.registers
 
     def freq(self) -> int:
         return world.clock_hz
@@ -215,8 +237,8 @@ class _Machine:
     def unique_id(self) -> bytes:
         return bytes((0xE6, 0x61, 0x41, 0x04, 0x03, 0x0A, 0xBC, 0xDE))
 
-    def reset_cause(self) -> int:
-        return world.reset_cause
+    def reset(self) -> None:
+        world.resets += 1
 
 
 class _Micropython:

@@ -22,6 +22,7 @@ from sabot_firmware.journal.recovery import restore, state_of
 from sabot_firmware.release import build as build_module
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.table import inputs
+from sabot_firmware.watching import TICK
 from sabot_protocol import cards, messages
 
 lock_module = fake_pico.lock
@@ -323,7 +324,7 @@ class TimedShoe:
         """Do `act` as a task of the shoe does its work: not while a card is near its decision."""
         await self.shoe._priority.cards_first()
         act()
-        await self.shoe._write_out()
+        await self.shoe._write_out(TICK)
 
     def pulled(self, speed_mm_s, edge_us, at_us, act):
         """Pull the card with its edge at `edge_us`, and call `act` at `at_us`, or when the turn

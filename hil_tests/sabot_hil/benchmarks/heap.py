@@ -22,11 +22,22 @@ class _NoBoard:
     NAME = "none"
     serial = "HEAP-1"
     reset_cause = 0
+    restarts = look_bytes = 0
     overruns = 0
 
     def __init__(self, storage: str) -> None:
         self.storage = storage
         self.flash = SimFlash(storage + "/journal.nor", speed=0)
+        self.watchdog = self
+
+    def start(self, timeout_ms: int) -> None:
+        pass
+
+    def feed(self) -> None:
+        pass
+
+    def settle(self) -> None:
+        pass
 
     def ticks_ms(self) -> int:
         return 0
@@ -79,7 +90,10 @@ class _NoBoard:
     def write_link(self, view: memoryview) -> int:
         return 0
 
-    def reset(self) -> None:
+    def lock_obeys(self) -> bool:
+        return True
+
+    def reset(self, cause: int) -> None:
         pass
 
     def halt(self, error: BaseException) -> None:

@@ -17,6 +17,7 @@ from firmware.tests.fakes import fake_gc  # noqa: F401 - CPython lacks a part of
 from firmware.tests.fakes.fake_flash import FIRST_KEY, Flash
 from firmware.tests.support.passing import pass_of, printed
 from firmware.tests.support.scripted import KEY, LID, NEXT, VOID, card_samples
+from firmware.tests.fakes.fake_watchdog import Watchdog
 from firmware.tests.support.turns import Event, Turns
 from sabot.games.baccarat import catalogue
 from sabot_firmware import priority as priority_module
@@ -62,6 +63,7 @@ class Board:
         self.storage = storage
         self.flash = flash
         self.beeps = 0
+        self.watchdog = Watchdog()
         self.to_host = b""
         self.text = ""
         self.released = False
@@ -168,7 +170,10 @@ class Board:
         self.to_host += bytes(view[:size])
         return size
 
-    def reset(self) -> None:
+    def lock_obeys(self) -> bool:
+        return True
+
+    def reset(self, cause: int) -> None:
         raise Reset
 
     def halt(self, error: BaseException) -> None:

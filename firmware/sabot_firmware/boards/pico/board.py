@@ -19,6 +19,7 @@ from sabot_firmware.boards.pico.contacts import Contacts
 from sabot_firmware.boards.pico.lock import Lock
 from sabot_firmware.boards.pico.sampler import Sampler
 from sabot_firmware.boards.pico.ssd1306 import Display
+from sabot_firmware.boards.pico.watchdog import Watchdog
 from sabot_firmware.native import const
 from sabot_firmware.table import inputs
 from sabot_protocol import enums
@@ -107,7 +108,8 @@ class Board:
             os.mkdir(self.storage)
         self.serial = machine.unique_id().hex()
         """The same text as the USB serial number."""
-        self.reset_cause = _reset_cause()
+        self.watchdog = Watchdog()
+        self.reset_cause = self.watchdog.cause
         self._ticks_ms = time.ticks_ms()
         self._elapsed_ms = 0
         for sensor in SENSORS:
@@ -117,6 +119,7 @@ class Board:
         self.overruns = 0
         """How often samples were lost because they were not read in time."""
         self.judged = self._lock.judged
+        self.lock_obeys = self._lock.obeys
         self.sleep_ms = time.sleep_ms
         self._sampling = False
         self._set_up_inputs()
@@ -257,7 +260,8 @@ class Board:
         self._buzzing = False
         self._buzzer.duty_u16(0)
 
-    def reset(self) -> None:
+    def reset(self, cause: int) -> None:
+        self.watchdog.note(cause)
         machine.reset()
 
     def halt(self, error: BaseException) -> None:
@@ -266,7 +270,7 @@ class Board:
         self._silence()
         self.set_lamps(1 << enums.LAMPS.index("error"))
         while self._display.refresh():
-            pass
+            self.watchdog.feed()
         sys.print_exception(error)
         self._stdout.write(b"\0")  # ends the trace, which is one damaged frame for the host
         service = _pin("switch_service_on")
@@ -274,6 +278,7 @@ class Board:
         while True:
             micropython.kbd_intr(_CTRL_C if service.value() == on else -1)
             self._display.refresh()
+            self.watchdog.feed()
             time.sleep_ms(_HALT_STEP_MS)
 
     async def read_link(self) -> bytes:
@@ -327,10 +332,3 @@ def _output(part: str) -> machine.Pin:
     """Set the pin up as an output that is off from the first instant."""
     gpio, on = _PIN_OF[part]
     return machine.Pin(gpio, machine.Pin.OUT, value=HIGH if on == LOW else LOW)
-
-
-def _reset_cause() -> int:
-    """Return the place in `enums.RESET_CAUSES`. The chip reports a `machine.reset()` as a reset by
-    the watchdog too."""
-    causes = {machine.PWRON_RESET: "power_on", machine.WDT_RESET: "watchdog"}
-    return enums.RESET_CAUSES.index(causes.get(machine.reset_cause(), "unknown"))

@@ -6,7 +6,7 @@ in the messages of sabot_protocol/sim. Arguments: the bench's descriptor, the fo
 the file with the content of the journal's chip, the board's number, the reset cause's number, the
 positions of the switches (bit n is the n-th of `enums.SWITCHES`), how long the journal's chip is
 busy, in permille of a real chip's time, and optionally a file for the trace of that chip
-(boards/sim/flash.py).
+(boards/sim/flash.py). A watchdog is in the environment (boards/sim/watchdog.py).
 """
 
 import asyncio
@@ -14,6 +14,7 @@ import sys
 import time
 
 from sabot_firmware.boards.sim.flash import SimFlash
+from sabot_firmware.boards.sim.watchdog import Watchdog
 from sabot_firmware.table import inputs
 from sabot_protocol import cbor, frame
 from sabot_protocol.sim import sim_channel
@@ -22,7 +23,10 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_protocol.schema import Shape
 
 RESET = 3
-"""Exit code of a board that must be started again."""
+"""Exit code of a board that must be started again: this plus the place of the cause in
+`enums.RESET_CAUSES`. Without a known cause it is `power_on`'s."""
+
+_LOOK_MS = 500
 
 _LINK_READ = 512
 _BENCH_READ = 512
@@ -37,6 +41,7 @@ class Board:
     def __init__(self) -> None:
         descriptor, self.storage, journal, self.serial, cause, switches, speed = sys.argv[1:8]
         trace = sys.argv[8] if len(sys.argv) > 8 else None
+        self.watchdog = Watchdog()
         self.reset_cause = int(cause)
         self._switches = int(switches)
         self.flash = SimFlash(journal, speed=int(speed), trace=trace)
@@ -78,7 +83,9 @@ class Board:
                 if self._idle_sent != self._taken:
                     self._idle_sent = self._taken
                     self._send(sim_channel.IDLE, self._taken)
-                size = await self._bench_input.readinto(self._bench_data)
+                size = await self._bench_bytes()
+                if not size and self.watchdog.runs:
+                    return
             self._take(bytes(self._bench_data[:size]))
         self._taken += 1
         message = self._bench_messages.pop(0)
@@ -90,6 +97,19 @@ class Board:
             self._input = inputs.pressed(message[1])
         else:
             self._input = inputs.switched(message[1], message[2])
+
+    async def _bench_bytes(self) -> int:
+        """Wait for bytes of the bench. With a watchdog, return 0 if none come for a while."""
+        reading = self._bench_input.readinto(self._bench_data)
+        if not self.watchdog.runs:
+            return await reading
+        try:
+            size: int = await asyncio.wait_for_ms(reading, _LOOK_MS)  # type: ignore[attr-defined]
+        except asyncio.TimeoutError:
+            return 0
+        if not size:
+            raise SystemExit  # the bench is gone: that is a loss of power
+        return size
 
     def _take(self, data: bytes) -> None:
         if not data:
@@ -138,8 +158,11 @@ class Board:
     def buzz(self, ms: int) -> None:
         self._send(sim_channel.BUZZER, ms)
 
-    def reset(self) -> None:
-        raise SystemExit(RESET)
+    def lock_obeys(self) -> bool:
+        return True
+
+    def reset(self, cause: int) -> None:
+        raise SystemExit(RESET + cause)
 
     def halt(self, error: BaseException) -> None:
         sys.print_exception(error, sys.stderr)  # type: ignore
