@@ -12,20 +12,22 @@ _LOADING_BYTES = 50000
 gc.threshold(_LOADING_BYTES)  # type: ignore[attr-defined]
 
 import sabot_firmware.buffers  # noqa: E402, F401
-from sabot_firmware.boards import board_class  # noqa: E402
+from sabot_firmware.boards import START_MS, board_class  # noqa: E402
 
 Board = board_class()  # early: a board may have a large buffer too
 
+from sabot_firmware.native import const  # noqa: E402
 from sabot_firmware.release.running import RunningRelease  # noqa: E402
 from sabot_firmware.shoe import Shoe  # noqa: E402
-from sabot_firmware.watching import MOST_RESTARTS, START_MS, Stopped  # noqa: E402
-from sabot_protocol import enums  # noqa: E402
 
 # MicroPython keeps names for ever, in pools, each twice as large as the one before. After its start
 # a shoe of baccarat has about as many names as the pools up to the one of 320 hold, and what it
 # loads to take a game has a dozen more. The next pool takes 3.9 KB in one piece, which the heap has
 # at the start and may not have later. With these names it is made at the start.
 _MORE_NAMES = 8
+
+_ERROR = const(6)  # a place in `enums.RESET_CAUSES`
+_MOST_RESTARTS = const(3)  # one soon after the other; then the shoe stays out of service
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Feed
@@ -44,28 +46,28 @@ def main(
     it again, on trial or not.
     """
     board = Board()
-    watchdog = board.watchdog
-    watchdog.start(START_MS)
+    board.watch(START_MS)
     serves = False
     for i in range(_MORE_NAMES):
         getattr(board, "more%d" % i, None)
     board.set_lock(False)
     try:
         shoe = Shoe(board, RunningRelease(root, slot, state, feed))
+        # A shoe is made once. This gives the bytecode back; `del` would keep the functions.
+        Shoe.__init__ = Shoe._record_boot = None  # type: ignore[assignment, method-assign]
         gc.threshold(-1)  # type: ignore[attr-defined]
-        if watchdog.restarts >= MOST_RESTARTS:
-            raise Stopped("RESTARTED %d TIMES" % watchdog.restarts)
+        if board.restarts >= _MOST_RESTARTS:
+            raise RuntimeError("RESTARTED 3 TIMES")
         serves = True
         asyncio.run(shoe.run())
     except (Exception, KeyboardInterrupt) as error:
         board.set_lock(False)
         if feed is not None:
             raise
-        if serves and isinstance(error, Exception) and watchdog.restarts + 1 < MOST_RESTARTS:
+        if serves and isinstance(error, Exception) and board.restarts + 1 < _MOST_RESTARTS:
             # A host ignores this as noise; a technician sees the reason.
             getattr(sys, "print_exception", print)(error)
-            cause = "watchdog" if isinstance(error, Stopped) else "error"
-            board.reset(enums.RESET_CAUSES.index(cause))
+            board.reset(_ERROR)
         board.show("OUT OF SERVICE\n" + str(error))
         board.halt(error)
 

@@ -44,8 +44,6 @@ class Journal(Contents):
         super().__init__(flash)
         self.bad_sectors = 0
         """Bad sectors found since the start."""
-        self.steps = 0
-        """Counts the steps that were done, up to 65,535 and from 0 again."""
         self._queue = queue
         self._queued = memoryview(queue)
         self._head = self._tail = 0
@@ -139,10 +137,7 @@ class Journal(Contents):
             return False
         self._at_rest = at_rest
         self._card_near = card_near
-        if next(self._worker):
-            self.steps = self.steps + 1 & 0xFFFF
-            return True
-        return False
+        return next(self._worker)
 
     def _work(self) -> "Iterator[bool]":
         """Do all programs and erases, in one order. Yield whether it did something."""

@@ -11,7 +11,7 @@ import os
 from binascii import unhexlify
 
 from sabot_firmware import VERSION
-from sabot_firmware.boards import board_class
+from sabot_firmware.boards import START_MS, board_class
 from sabot_firmware.boards.nor import FlashError
 from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_firmware.link.authentication import CommandGuard
@@ -20,7 +20,6 @@ from sabot_firmware.release import boot
 from sabot_firmware.release.update import REFUSED, Update
 from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import inputs
-from sabot_firmware.watching import START_MS
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, frame, messages
 from sabot_protocol.chain import KEY_SIZE
@@ -178,7 +177,7 @@ class Updater:
             self.board.read_samples(buf)
             if self._had_turn:
                 self._had_turn = False
-                self.board.watchdog.feed()
+                self.board.feed()
             change = self.board.take_input()
             while change != inputs.NONE:
                 if change in _SERVICE_CHANGES:
@@ -224,6 +223,6 @@ def main(root: str, slot: str, state: boot.State, feed: "Feed | None") -> None:
     boot loader restarts the board."""
     board = board_class()()
     board.set_lock(False)
-    board.watchdog.start(START_MS)
+    board.watch(START_MS)
     build = unhexlify(state.lists[slot]) if slot else NO_BUILD
     asyncio.run(Updater(board, root, slot, build).run())

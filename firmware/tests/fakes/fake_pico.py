@@ -276,8 +276,8 @@ def _real(name: str):
         return None
 
 
-def _import_board():
-    """Import the Pico's board with fakes in place of this interpreter's modules."""
+def _import_board(again=("dma_ring", "board")):
+    """Import the Pico's board, and modules of it `again`, with fakes in place of this interpreter's modules."""
     fakes = {
         "machine": _Machine(),
         "rp2": fake_rp2.Rp2(),
@@ -287,10 +287,13 @@ def _import_board():
     }
     before = {name: sys.modules.get(name) for name in fakes}
     sys.modules.update(fakes)
-    # Each fake board imports it again, with the `rp2` of that fake.
-    sys.modules.pop("sabot_firmware.boards.pico.dma_ring", None)
-    from sabot_firmware.boards.pico import board, contacts, lock, sampler
+    # Each fake board imports the ring again, with the `rp2` of that fake.
+    for name in again:
+        sys.modules.pop("sabot_firmware.boards.pico." + name, None)
+    from sabot_firmware.boards.pico import contacts, lock, sampler
 
+    __import__("sabot_firmware.boards.pico.board")
+    board = sys.modules["sabot_firmware.boards.pico.board"]
     dma_ring = sys.modules["sabot_firmware.boards.pico.dma_ring"]
 
     for name in before:
@@ -317,6 +320,11 @@ def new_world() -> World:
     world = None  # free its memory first: the heap is as small as the board's
     world = World()
     return world
+
+
+def new_start():
+    """Return the board's file as the chip imports it at a start, with the registers as they are."""
+    return _import_board(("board",))[0]
 
 
 def new_board(**levels: int):

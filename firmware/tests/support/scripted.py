@@ -3,7 +3,6 @@
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes import fake_gc  # noqa: F401  # CPython lacks a part of it
 from firmware.tests.fakes.fake_flash import FIRST_KEY, RING, new_chip
-from firmware.tests.fakes.fake_watchdog import Watchdog
 from firmware.tests.support.held import each_record
 from firmware.tests.support.naive_chain import NaiveChain
 from firmware.tests.support.passing import code, pass_of, printed
@@ -34,12 +33,12 @@ class ScriptedBoard:
 
     NAME = "none"
     serial = "TEST-1"
-    reset_cause = 0
+    reset_cause = restarts = 0
+    LOOK_BYTES = 2000
 
     def __init__(self, folder, flash):
         self.storage = folder.path
         self.flash = flash
-        self.watchdog = Watchdog()
         self.switches_on = 0
         """The positions of the switches at the start."""
         self.overruns = 0
@@ -103,6 +102,12 @@ class ScriptedBoard:
 
     def take_input(self):
         return self._changes.pop(0) if self._changes else inputs.NONE
+
+    def watch(self, timeout_ms):
+        pass
+
+    def feed(self):
+        pass
 
     def lock_obeys(self):
         return True

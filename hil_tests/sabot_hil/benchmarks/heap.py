@@ -22,15 +22,14 @@ class _NoBoard:
     NAME = "none"
     serial = "HEAP-1"
     reset_cause = 0
-    restarts = look_bytes = 0
+    restarts = LOOK_BYTES = 0
     overruns = 0
 
     def __init__(self, storage: str) -> None:
         self.storage = storage
         self.flash = SimFlash(storage + "/journal.nor", speed=0)
-        self.watchdog = self
 
-    def start(self, timeout_ms: int) -> None:
+    def watch(self, timeout_ms: int) -> None:
         pass
 
     def feed(self) -> None:

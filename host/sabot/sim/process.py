@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import tty
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -220,9 +219,7 @@ class SimulatedShoe:
         args = (self._process, wait)
         threading.Thread(target=self._start_again, args=args, daemon=True).start()
 
-    def _start_again(
-        self, process: subprocess.Popen[bytes], wait: Callable[[], object]
-    ) -> None:
+    def _start_again(self, process: subprocess.Popen[bytes], wait: Callable[[], object]) -> None:
         """Start the board again when it has reset itself, or its watchdog has bitten. `wait`
         returns at the end of the process."""
         wait()

@@ -17,7 +17,6 @@ from firmware.tests.fakes import fake_gc  # noqa: F401 - CPython lacks a part of
 from firmware.tests.fakes.fake_flash import FIRST_KEY, Flash
 from firmware.tests.support.passing import pass_of, printed
 from firmware.tests.support.scripted import KEY, LID, NEXT, VOID, card_samples
-from firmware.tests.fakes.fake_watchdog import Watchdog
 from firmware.tests.support.turns import Event, Turns
 from sabot.games.baccarat import catalogue
 from sabot_firmware import priority as priority_module
@@ -56,14 +55,14 @@ class Board:
 
     NAME = "sim"
     serial = "BOARD-7"
-    reset_cause = 0
+    reset_cause = restarts = 0
+    LOOK_BYTES = 2000
     overruns = 0
 
     def __init__(self, storage: str, flash: Flash, turns: Turns, switches_on: int) -> None:
         self.storage = storage
         self.flash = flash
         self.beeps = 0
-        self.watchdog = Watchdog()
         self.to_host = b""
         self.text = ""
         self.released = False
@@ -169,6 +168,15 @@ class Board:
         size = min(len(view), _LINK_BYTES)
         self.to_host += bytes(view[:size])
         return size
+
+    def watch(self, timeout_ms: int) -> None:
+        pass
+
+    def feed(self) -> None:
+        pass
+
+    def settle(self) -> None:
+        pass
 
     def lock_obeys(self) -> bool:
         return True

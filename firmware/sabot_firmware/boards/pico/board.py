@@ -19,13 +19,14 @@ from sabot_firmware.boards.pico.contacts import Contacts
 from sabot_firmware.boards.pico.lock import Lock
 from sabot_firmware.boards.pico.sampler import Sampler
 from sabot_firmware.boards.pico.ssd1306 import Display
-from sabot_firmware.boards.pico.watchdog import Watchdog
 from sabot_firmware.native import const
 from sabot_firmware.table import inputs
 from sabot_protocol import enums
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Awaitable
+
+    from sabot_firmware.interfaces import Feed
 
 HIGH, LOW = 1, 0
 
@@ -92,9 +93,50 @@ _I2C_HZ = const(400000)
 _I2C_TIMEOUT_US = const(10000)  # the longest write takes 3 ms
 _SPI_HZ = const(24_000_000)  # the most v1.28 makes of its 48 MHz clock; the chip takes 50 MHz
 
+# Why the chip started (RP2040 data sheet, 4.7.6 and 2.12.8). A register of the watchdog keeps its
+# content through every reset except one by power or by the pin RUN. There the shoe notes why it
+# restarts, and how often it has restarted because something went wrong: _NOTE, how often in four
+# bits, a cause in four bits. A number below 2**30 is no object on the heap.
+_REASON = const(0x40058008)
+_SCRATCH = const(0x4005800C)
+_CHIP_RESET = const(0x40064008)
+_BITTEN = const(1)  # bits of the reason: the watchdog, or a program that asked for a reset
+_ASKED = const(2)
+_BY_PIN = const(1 << 16)
+_NOTE = const(0x05AB0700)
+_MOST = const(15)
+_BITE = const(0)  # in place of a cause: without another note the next reset is the watchdog's
+
+
+def _note(restarts: int, cause: int) -> None:
+    machine.mem32[_SCRATCH] = _NOTE | min(restarts, _MOST) << 4 | cause
+
+
+# This is in no function, because a function stays in the heap.
+_RESTARTS = 0
+_CAUSE = machine.mem32[_SCRATCH]
+if _CAUSE & ~0xFF == _NOTE:
+    _RESTARTS = (_CAUSE >> 4 & _MOST) + 1
+    _CAUSE &= _MOST
+else:
+    _CAUSE = _BITE
+if machine.mem32[_REASON] & _BITTEN:
+    _CAUSE = enums.RESET_CAUSES.index("watchdog")
+elif machine.mem32[_REASON] & _ASKED:
+    _CAUSE = _CAUSE or enums.RESET_CAUSES.index("software")
+elif machine.mem32[_CHIP_RESET] & _BY_PIN:
+    _CAUSE = enums.RESET_CAUSES.index("reset_pin")
+else:
+    _CAUSE = enums.RESET_CAUSES.index("power_on")
+if _CAUSE not in (enums.RESET_CAUSES.index("watchdog"), enums.RESET_CAUSES.index("error")):
+    _RESTARTS = 0
+_note(_RESTARTS, _BITE)
+
 
 class Board:
     NAME = "pico"
+    LOOK_BYTES = 2000
+    """Samples are 10,000 bytes a second."""
 
     def __init__(self) -> None:
         self._lock = Lock(_output("lock"))  # first, because all else takes time or may fail
@@ -108,8 +150,9 @@ class Board:
             os.mkdir(self.storage)
         self.serial = machine.unique_id().hex()
         """The same text as the USB serial number."""
-        self.watchdog = Watchdog()
-        self.reset_cause = self.watchdog.cause
+        self.reset_cause = _CAUSE
+        self.restarts = _RESTARTS
+        self.feed: "Feed" = int  # does nothing, until `watch`
         self._ticks_ms = time.ticks_ms()
         self._elapsed_ms = 0
         for sensor in SENSORS:
@@ -260,8 +303,16 @@ class Board:
         self._buzzing = False
         self._buzzer.duty_u16(0)
 
+    def watch(self, timeout_ms: int) -> None:
+        """At most 8,300 ms. MicroPython has no way to stop the chip's watchdog."""
+        self.feed = machine.WDT(timeout=timeout_ms).feed
+
+    def settle(self) -> None:
+        self.restarts = 0
+        _note(0, _BITE)
+
     def reset(self, cause: int) -> None:
-        self.watchdog.note(cause)
+        _note(self.restarts, cause)
         machine.reset()
 
     def halt(self, error: BaseException) -> None:
@@ -270,7 +321,7 @@ class Board:
         self._silence()
         self.set_lamps(1 << enums.LAMPS.index("error"))
         while self._display.refresh():
-            self.watchdog.feed()
+            self.feed()
         sys.print_exception(error)
         self._stdout.write(b"\0")  # ends the trace, which is one damaged frame for the host
         service = _pin("switch_service_on")
@@ -278,7 +329,7 @@ class Board:
         while True:
             micropython.kbd_intr(_CTRL_C if service.value() == on else -1)
             self._display.refresh()
-            self.watchdog.feed()
+            self.feed()
             time.sleep_ms(_HALT_STEP_MS)
 
     async def read_link(self) -> bytes:

@@ -27,6 +27,7 @@ RESET = 3
 `enums.RESET_CAUSES`. Without a known cause it is `power_on`'s."""
 
 _LOOK_MS = 500
+_SETTLED_MS = 60000
 
 _LINK_READ = 512
 _BENCH_READ = 512
@@ -35,13 +36,18 @@ _SHAPES = {shape.number: shape for shape in sim_channel.FROM_BENCH}
 
 class Board:
     NAME = "sim"
+    LOOK_BYTES = 1 << 29
+    """Samples come only with cards. So the board feeds its watchdog itself, with each turn of the
+    dealing, if there is one."""
     overruns = 0
     """Samples come in messages and wait there, so none is ever lost."""
 
     def __init__(self) -> None:
         descriptor, self.storage, journal, self.serial, cause, switches, speed = sys.argv[1:8]
         trace = sys.argv[8] if len(sys.argv) > 8 else None
-        self.watchdog = Watchdog()
+        self._watchdog = watchdog = Watchdog()
+        self.restarts = watchdog.restarts
+        self.watch, self.feed = watchdog.start, watchdog.feed
         self.reset_cause = int(cause)
         self._switches = int(switches)
         self.flash = SimFlash(journal, speed=int(speed), trace=trace)
@@ -73,6 +79,9 @@ class Board:
 
     async def wait_for_activity(self, within_ms: int, wait: bool) -> None:
         """Take one message of the bench at a time, so that their order is kept."""
+        self.feed()
+        if self.restarts and self.ticks_ms() > _SETTLED_MS:
+            self.settle()
         while not self._bench_messages:
             if not wait:
                 await asyncio.sleep_ms(0)
@@ -84,7 +93,7 @@ class Board:
                     self._idle_sent = self._taken
                     self._send(sim_channel.IDLE, self._taken)
                 size = await self._bench_bytes()
-                if not size and self.watchdog.runs:
+                if not size and self._watchdog.runs:
                     return
             self._take(bytes(self._bench_data[:size]))
         self._taken += 1
@@ -98,10 +107,14 @@ class Board:
         else:
             self._input = inputs.switched(message[1], message[2])
 
+    def settle(self) -> None:
+        self.restarts = 0
+        self._watchdog.settle()
+
     async def _bench_bytes(self) -> int:
         """Wait for bytes of the bench. With a watchdog, return 0 if none come for a while."""
         reading = self._bench_input.readinto(self._bench_data)
-        if not self.watchdog.runs:
+        if not self._watchdog.runs:
             return await reading
         try:
             size: int = await asyncio.wait_for_ms(reading, _LOOK_MS)  # type: ignore[attr-defined]

@@ -14,9 +14,6 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 class Watchdog:
     """Reports each feeding to the parent process by a byte, the first when it is started."""
 
-    look_bytes = 0
-    """Samples come only with cards."""
-
     def __init__(self) -> None:
         given = os.getenv("SABOT_WATCHDOG") or ""
         descriptor, restarts = given.split() if given else ("", "0")
@@ -36,7 +33,6 @@ class Watchdog:
             self._parent.write(b"f")
 
     def settle(self) -> None:
-        """Forget earlier restarts, also at the parent's."""
-        self.restarts = 0
+        """Let the parent forget earlier restarts."""
         if self._parent is not None:
             self._parent.write(b"s")
