@@ -36,7 +36,7 @@ _JOURNAL = const(3)  # a place in `turns`; before it the tasks listen, talk and 
 _HAD_TURN = const(1)
 _WAITS = const(2)
 
-_MOST_LOOKS = const(12)  # 2.4 s
+_MOST_LOOKS = const(10)  # 2 s
 _SETTLED_LOOKS = const(300)  # a minute
 _NOW_MS = const(1)
 _COMMAND = enums.RESET_CAUSES.index("command")
