@@ -57,7 +57,7 @@ class Select(Protocol):
 class I2c(Protocol):
     """Like a machine.I2C."""
 
-    def writeto(self, address: int, data: Readable, /) -> object: ...
+    def writeto(self, address: int, data: Readable, /) -> int: ...
 
 class I2cTarget(Protocol):
     """Like a machine.I2CTarget, which the stubs of 1.28 lack."""

@@ -14,6 +14,7 @@ from sabot_firmware.table import inputs
 world: "World"
 
 _FLASH_SELECT = 17
+_DISPLAY_DATA, _DISPLAY_CLOCK = 20, 21
 _FLASH_BUS = (18, 19, 16)
 """The pins of the journal's chip: select, clock, data in and data out."""
 
@@ -75,6 +76,8 @@ class World(fake_serial.Line):
             contacts.pass_us(1000 * ms, levels)
 
     def level(self, gpio: int) -> int:
+        if gpio == _DISPLAY_DATA and self.display.holds_data:
+            return 0
         return self.inputs.get(gpio, 1 if gpio in self.settled else 0)
 
     def sample(self, nibbles) -> None:
@@ -141,11 +144,11 @@ class _Os:
 
 
 class _Pin:
-    IN, OUT, PULL_UP = 0, 1, 1
+    IN, OUT, OPEN_DRAIN, PULL_UP = 0, 1, 2, 1
 
     def __init__(self, gpio: int, mode: int = -1, pull: int = -1, value: int = -1) -> None:
         self.gpio = gpio
-        if mode == self.OUT:
+        if mode in (self.OUT, self.OPEN_DRAIN):
             assert value >= 0, "an output without a first value"
             self.value(value)
         elif mode == self.IN and pull == self.PULL_UP:
@@ -157,6 +160,8 @@ class _Pin:
             world.output_log.append((self.gpio, level))
             if self.gpio == _FLASH_SELECT:
                 world.flash.select(level)
+            if self.gpio == _DISPLAY_CLOCK and not level:
+                world.display.clock()
         return world.level(self.gpio)
 
 
@@ -184,11 +189,13 @@ class _I2c:
         assert sda.gpio % 4 == 2 * number and scl.gpio % 4 == 2 * number + 1
         assert freq <= 400_000
 
-    def writeto(self, address: int, buf) -> None:
+    def writeto(self, address: int, buf) -> int:
+        if world.display.holds_data:
+            raise OSError(110)
         if not world.display.plugged:
             raise OSError(5)
         assert address in (0x3C, 0x3D)
-        world.display.write(buf)
+        return world.display.write(buf)
 
 
 class _Spi(fake_nor.Spi):

@@ -74,6 +74,7 @@ _CONTACTS_MASK = (1 << len(_CONTACTS)) - 1
 
 _PIN_OF = {part: (gpio, level) for gpio, part, level in PINS}
 
+_LOOKS_AGAIN = const(50)  # a second, at least: `_look` takes four looks at a time, 20 ms
 _LINE_MS = const(5)  # to send one line to the display takes 3 to 4
 # 15 ms or more: a contact bounces for less, or is seen in both states.
 _SETTLED_LOOKS = const(4)
@@ -90,6 +91,8 @@ _CTRL_C = const(3)
 _BUZZER_HZ = const(2700)
 _HALF_THE_TIME = const(32768)  # the duty, of 65,536
 _I2C_HZ = const(400000)
+_CLOCKS = const(10)  # nine, and a look after the last one
+_HALF_CLOCK_US = const(5)
 _I2C_TIMEOUT_US = const(10000)  # the longest write takes 3 ms
 _SPI_HZ = const(24_000_000)  # the most v1.28 makes of its 48 MHz clock; the chip takes 50 MHz
 
@@ -169,9 +172,8 @@ class Board:
         self._buzzer = machine.PWM(_pin("buzzer"), freq=_BUZZER_HZ, duty_u16=0)
         self._buzzing = False
         self._quiet_ms = self._ticks_ms
-        sda, scl = _pin("display_sda"), _pin("display_scl")
-        i2c = machine.I2C(0, sda=sda, scl=scl, freq=_I2C_HZ, timeout=_I2C_TIMEOUT_US)
-        self._display = Display(i2c)
+        self._display = Display(_display_bus)
+        self._looks = _LOOKS_AGAIN
         self._stdin = sys.stdin.buffer
         self._input = asyncio.StreamReader(self._stdin)
         self._stdout = sys.stdout.buffer
@@ -250,6 +252,10 @@ class Board:
             levels = self._contacts.look()
         if self._change == inputs.NONE:
             self._change = self._debouncer.take()
+        self._looks -= 1
+        if not self._looks:
+            self._looks = _LOOKS_AGAIN
+            self._display.again()
 
     def read_samples(self, buf: bytearray) -> int:
         """Copy whole words, oldest first, to the beginning of `buf`; return how many bytes. It
@@ -377,6 +383,21 @@ def _input(part: str) -> machine.Pin:
     """Set the pin up with a pull-up, so that a sensor head that is not plugged in reads as covered,
     not as idle."""
     return machine.Pin(_PIN_OF[part][0], machine.Pin.IN, machine.Pin.PULL_UP)
+
+
+def _display_bus() -> machine.I2C:
+    """A part that was stopped in the middle of a byte holds the data line low, until the clock has
+    moved nine times (I2C specification UM10204, 3.1.16)."""
+    sda = _input("display_sda")
+    scl = machine.Pin(_PIN_OF["display_scl"][0], machine.Pin.OPEN_DRAIN, value=1)
+    for _ in range(_CLOCKS):
+        time.sleep_us(_HALF_CLOCK_US)
+        if sda.value():
+            break
+        scl.value(0)
+        time.sleep_us(_HALF_CLOCK_US)
+        scl.value(1)
+    return machine.I2C(0, sda=sda, scl=scl, freq=_I2C_HZ, timeout=_I2C_TIMEOUT_US)
 
 
 def _output(part: str) -> machine.Pin:
