@@ -153,6 +153,17 @@ def test_a_stuck_bus_of_the_display_stops_nothing(shoe_pico: EmulatorTarget) -> 
     assert pico.resets == resets and bench.outputs.lock_released
 
 
+def test_a_display_that_lost_its_supply_for_a_moment_is_lit_again(
+    shoe_pico: EmulatorTarget,
+) -> None:
+    pico = shoe_pico.pico
+    shown = pico.display.lines()
+    pico.display.lose_supply()
+    assert pico.display.lines() != shown
+    pico.run_us(6 * _S)
+    assert pico.display.lines() == shown
+
+
 def test_no_turn_is_nearly_as_long_as_the_watchdogs_time(
     image_file: Path, tmp_path: Path
 ) -> None:

@@ -74,7 +74,7 @@ _CONTACTS_MASK = (1 << len(_CONTACTS)) - 1
 
 _PIN_OF = {part: (gpio, level) for gpio, part, level in PINS}
 
-_LOOKS_AGAIN = const(50)  # a second, at least: `_look` takes four looks at a time, 20 ms
+_LOOKS_AGAIN = const(25)  # half a second or longer: `_look` takes four looks at a time, 20 ms
 _LINE_MS = const(5)  # to send one line to the display takes 3 to 4
 # 15 ms or more: a contact bounces for less, or is seen in both states.
 _SETTLED_LOOKS = const(4)
