@@ -11,14 +11,13 @@ import pytest
 from sabot.games.baccarat import catalogue
 from sabot.link.messages import RestartCommand, SelfTestCommand
 from sabot.release.compiling import modules
+from sabot_firmware.boards import SERVICE_MS
 from sabot_hil.capabilities import session_with
 from sabot_hil.emulation.nor_chip import WORST
 from sabot_hil.kit.dealer import load_cards
 from sabot_hil.kit.logbook import check_taken
 from sabot_hil.kit.witness import Witness
-from sabot_firmware.boards import SERVICE_MS
 from sabot_hil.targets.emulator import EmulatorTarget
-
 
 pytestmark = [
     pytest.mark.skipif(
@@ -164,9 +163,7 @@ def test_a_display_that_lost_its_supply_for_a_moment_is_lit_again(
     assert pico.display.lines() == shown
 
 
-def test_no_turn_is_nearly_as_long_as_the_watchdogs_time(
-    image_file: Path, tmp_path: Path
-) -> None:
+def test_no_turn_is_nearly_as_long_as_the_watchdogs_time(image_file: Path, tmp_path: Path) -> None:
     target = EmulatorTarget(
         "HIL-2", tmp_path, Witness(), image=image_file, journal_times=WORST, flash_times=WORST
     )

@@ -50,6 +50,7 @@ _START = bytes(
     )
 )  # fmt: skip
 
+
 class Display:
     """`open_bus` returns a machine.I2C at 400 kHz, and frees a bus that is stuck."""
 
