@@ -30,6 +30,7 @@ _MAC = _SECRET + KEY_SIZE
 _CRC = _MAC + MAC_SIZE
 _END = _CRC + 4
 _ZEROS = bytes(_SLOT)
+_TRIES = 3  # a program that the chip did not hear looks as if it was done
 _BLANK = b"\xff" * _SLOT
 _OF_HAND = 0x5EA1
 """With this the CRC of a slot begins that has the part of the sealing secret."""
@@ -130,12 +131,18 @@ class Keyring:
 
     def clear(self, old: int = -1) -> "Iterator[None]":
         """Program old secrets to zeros, that of the slot `old` and those that a loss of power has
-        left."""
+        left. A slot that does not take them is left to the next start."""
         if old >= 0:
             self._to_clear.append(old)
+        left = bytearray(_SLOT)
         while self._to_clear:
-            self._flash.program(self._to_clear.pop() * _SLOT, _ZEROS)
-            yield
+            at = self._to_clear.pop()
+            for _ in range(_TRIES):
+                self._flash.program(at * _SLOT, _ZEROS)
+                yield
+                self._flash.read(at * _SLOT, left)
+                if left == _ZEROS:
+                    break
 
     def write(self, slot: "memoryview") -> "Iterator[None]":
         """Write the slot that `fill` has made, then program the previous one to zeros.

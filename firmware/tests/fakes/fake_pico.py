@@ -284,7 +284,8 @@ def _real(name: str):
 
 
 def _import_board(again=("dma_ring", "board")):
-    """Import the Pico's board, and modules of it `again`, with fakes in place of this interpreter's modules."""
+    """Import the Pico's board, and modules of it `again`, with fakes in place of this interpreter's
+    modules."""
     fakes = {
         "machine": _Machine(),
         "rp2": fake_rp2.Rp2(),

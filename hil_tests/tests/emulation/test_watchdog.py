@@ -1,5 +1,5 @@
-"""A shoe on the emulated Pico that hangs in each way restarts by itself with the lock shut, and deals
-on. Without an image of MicroPython skipped.
+"""A shoe on the emulated Pico that hangs in each way restarts by itself with the lock shut, and
+deals on. Without an image of MicroPython skipped.
 """
 
 from collections.abc import Callable, Iterator
@@ -167,7 +167,7 @@ def test_no_turn_is_nearly_as_long_as_the_watchdogs_time(image_file: Path, tmp_p
     target = EmulatorTarget(
         "HIL-2", tmp_path, Witness(), image=image_file, journal_times=WORST, flash_times=WORST
     )
-    pico, bench = target.pico, target.bench
+    pico = target.pico
     fed = pico.watch_feeding()
     target.power.on()
     with session_with(target.shoe) as client:
@@ -180,6 +180,15 @@ def test_no_turn_is_nearly_as_long_as_the_watchdogs_time(image_file: Path, tmp_p
     assert pico.resets == 1
     # A game that is stored erases four blocks, of 400 ms each.
     assert max(fed) < 2000 < SERVICE_MS, sorted(fed)[-5:]
+
+
+def test_a_chip_that_fell_asleep_is_woken_by_the_restart(shoe_pico: EmulatorTarget) -> None:
+    def sleep() -> None:
+        shoe_pico.pico.journal.asleep = True
+        shoe_pico.pico.set_pin(shoe_pico.pico.pins["switch_key_on"].gpio, 0)
+
+    _restarts(shoe_pico, "error", sleep)
+    shoe_pico.bench.switch("key_on", False)
 
 
 def test_a_hard_fault(shoe_pico: EmulatorTarget) -> None:
