@@ -111,7 +111,7 @@ def _restarts(target: EmulatorTarget, cause: str, act: Callable[[], object]) -> 
     assert not bench.outputs.lock_released
     bench.seen()
     assert pico.run_until(lambda: bench.outputs.lock_released, _READY_US)
-    assert bench.settle().display == shown.display
+    assert bench.settle().display[:7] == shown.display[:7], "all but the line of the host"
     assert pico.resets == resets + 1 and not pico.journal.misuse
     with session_with(target.shoe) as client:
         assert client.welcome.reset_cause == cause
@@ -132,11 +132,11 @@ def test_a_task_that_loops_ends_waits_for_ever_or_raises(
 
 def test_a_byte_lost_on_the_journals_bus(shoe_pico: EmulatorTarget) -> None:
     def lose() -> None:
-        shoe_pico.pico.journal_bus.loses_byte = True
-        shoe_pico.pico.set_pin(shoe_pico.pico.pins["switch_key_on"].gpio, 0)
+        with session_with(shoe_pico.shoe) as client:
+            shoe_pico.pico.journal_bus.loses_byte = True
+            client.begin(1)  # it sends all events, which it reads by DMA
 
     _restarts(shoe_pico, "watchdog", lose)
-    shoe_pico.bench.switch("key_on", False)
 
 
 def test_a_stuck_bus_of_the_display_stops_nothing(shoe_pico: EmulatorTarget) -> None:
