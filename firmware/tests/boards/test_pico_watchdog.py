@@ -23,12 +23,12 @@ def test_a_chip_that_got_power_says_so_whatever_the_register_holds():
         assert _CAUSES[board.reset_cause] == "power_on" and board.restarts == 0
 
 
-def test_the_pin_run_is_told_from_power():
+def test_the_pin_run_is_not_taken_for_power():
     board, _ = _start(CHIP_RESET=HAD_RUN_PIN)
     assert _CAUSES[board.reset_cause] == "reset_pin"
 
 
-def test_a_restart_by_command_is_told_from_a_hang_and_from_an_error():
+def test_a_restart_by_command_is_not_taken_for_a_hang_or_an_error():
     board, world = _start()
     for cause in (_COMMAND, _ERROR, _HUNG):
         board.reset(cause)

@@ -111,7 +111,7 @@ class Display:
         self._again = (self._again + 1) % ROWS
 
     def answers(self) -> bool:
-        """Whether the display takes its whole start at this moment. Its picture is drawn again."""
+        """Whether the display takes all of its start at this moment. Its picture is drawn again."""
         self.stale = _ALL_ROWS
         try:
             self._write(_START)
