@@ -24,14 +24,29 @@ A board owns its pins and ports. The firmware uses these members of it:
 - `take_input()`: the next change of a button or a switch, as in table/inputs.py
 - `set_lock(released)`, `set_lamps(lit)`, `show(text)`, `buzz(ms)`
 - `await read_link()`: some bytes from the host; `write_link(view)`: returns how many bytes it took
-- `reset()`: start again, as after a loss of power
+- `watch(timeout_ms)`: start the watchdog, or set another time; it restarts the board if `feed()`
+  is not called in that time. `LOOK_BYTES`: bytes of samples that are judged between two calls
+- `restarts`: how often the shoe has restarted because something went wrong, each time soon after
+  its start; `settle()`: this time it works
+- `lock_obeys()`: whether the lock's output is off if it must be shut
+- `reset(cause)`: start again, as after a loss of power; the next start has this `reset_cause`
 - `halt(error)`: stop after an error that the firmware cannot handle; never returns
 """
 
 import sys
 
+from sabot_firmware.native import const
+
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board as AnyBoard
+
+START_MS = const(8000)
+"""The watchdog's time while a shoe starts, and in the updater: about the longest that an RP2040
+allows."""
+
+SERVICE_MS = const(2500)
+"""Its time in service. The longest turn, with erases of a Pico's own flash that take 400 ms, must
+be shorter."""
 
 
 def board_class() -> "type[AnyBoard]":

@@ -73,7 +73,7 @@ class _Board:
     def buzz(self, ms):
         self.done.append("beep")
 
-    def reset(self):
+    def reset(self, cause):
         self.done.append("reset")
 
     def ticks_ms(self):

@@ -35,7 +35,8 @@ class ScriptedBoard:
 
     NAME = "none"
     serial = "TEST-1"
-    reset_cause = 0
+    reset_cause = restarts = 0
+    LOOK_BYTES = 2000
 
     def __init__(self, folder, flash):
         self.storage = folder.path
@@ -108,6 +109,15 @@ class ScriptedBoard:
 
     def take_input(self):
         return self._changes.pop(0) if self._changes else inputs.NONE
+
+    def watch(self, timeout_ms):
+        pass
+
+    def feed(self):
+        pass
+
+    def lock_obeys(self):
+        return True
 
     def set_lock(self, released):
         self.seen.append("open" if released else "shut")

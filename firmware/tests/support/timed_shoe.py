@@ -162,7 +162,7 @@ class _Chip(Flash):
 
 
 class _Board(ScriptedBoard):
-    """Plays a script, as its base does, until `watch`; after that its parts are those of a Pico."""
+    """Plays a script, as its base does, until `come_alive`; then its parts are those of a Pico."""
 
     def __init__(self, folder, turns, costs_us):
         super().__init__(folder, _Chip(turns, costs_us))
@@ -177,7 +177,7 @@ class _Board(ScriptedBoard):
         self._from_host = b""
         self._host = Event(turns)
 
-    def watch(self):
+    def come_alive(self):
         self.watching = True
         fake_pico.new_world()
         self.lock.watch(self.head, self.head)
@@ -297,7 +297,7 @@ class TimedShoe:
         self._before = copy.deepcopy(state_of(shoe.dealing))
         self._cost()
         board.head.taken = board.head.arrived()
-        board.watch()
+        board.come_alive()
         for task in (shoe._deal(), shoe._listen(), shoe._talk(), shoe._tick()):
             turns.add(task)
 
@@ -323,7 +323,7 @@ class TimedShoe:
         """Do `act` as a task of the shoe does its work: not while a card is near its decision."""
         await self.shoe._priority.cards_first()
         act()
-        await self.shoe._write_out()
+        await self.shoe._write_out(2)
 
     def pulled(self, speed_mm_s, edge_us, at_us, act):
         """Pull the card with its edge at `edge_us`, and call `act` at `at_us`, or when the turn

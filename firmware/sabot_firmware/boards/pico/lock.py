@@ -71,6 +71,10 @@ class Lock:
                 self.held = False
                 self._pin.value(1 if self._released else 0)
 
+    def obeys(self) -> bool:
+        """Whether the pin is low if the lock must be shut."""
+        return (self._released and not self.held) or not self._pin.value()
+
     def _look(self, timer: machine.Timer) -> None:
         """Runs in an interrupt, also during a collection, so it must not allocate."""
         if self._edge.value():
