@@ -1,6 +1,7 @@
 """Turns samples of the sensor head into inputs of the dealing: cards, faults, a failed head."""
 
 from sabot_firmware.cards.health import NOTHING as NOTHING_DIRTY
+from sabot_firmware.cards.reader import NO_CARD
 from sabot_firmware.cards.reader import NONE as NO_FAULT
 from sabot_firmware.native import const, micropython
 from sabot_firmware.table import input_log
@@ -89,9 +90,11 @@ class Sensing:
                 at = reader.read(samples, at, size)
                 if reader.ended:
                     self._pass_ended(begun_ms)
+                    board.judged(size - at, False)
                 elif reader.known != was_known:
                     self._presenting.set_lock()
-        board.judged(reader.scanner.in_pass)
+                    board.judged(size - at, False)
+        board.judged(0, reader.scanner.in_pass and reader.known == NO_CARD)
         return total
 
     def mark_passing(self) -> None:
