@@ -209,6 +209,17 @@ class _Machine:
     Timer = _Timer
     PWRON_RESET, WDT_RESET = 1, 3
 
+    def __init__(self) -> None:
+        self._enabled = True
+
+    def disable_irq(self) -> bool:
+        enabled, self._enabled = self._enabled, False
+        return enabled
+
+    def enable_irq(self, enabled: bool) -> None:
+        assert not self._enabled, "interrupts were not disabled"
+        self._enabled = enabled
+
     def freq(self) -> int:
         return world.clock_hz
 
