@@ -3,7 +3,7 @@ and the simulated one."""
 
 from firmware.tests.fakes.fake_pico import board as pico
 from firmware.tests.fakes.fake_pico import new_board, run
-from firmware.tests.support.passing import code, pass_of, printed
+from firmware.tests.support.passing import A, B, E, code, nibbles_of, pass_of, printed
 from sabot_firmware.boards.sim import board as sim
 from sabot_firmware.cards.reader import NO_CARD, Reader
 from sabot_protocol.sim import sim_channel
@@ -97,19 +97,22 @@ class _Card:
     """A card's samples, in ms from its edge."""
 
     def __init__(self, speed_mm_s: int, marks: int = 14) -> None:
-        data = pass_of(printed(code(7, _SET))[:marks], speed_mm_s)
-        self.nibbles = [octet >> shift & 15 for octet in data for shift in (0, 4)]
-        self.nibbles += [0] * (-len(self.nibbles) % _SAMPLES_PER_MS)
-        marked = [i for i in range(len(self.nibbles)) if self.nibbles[i] & 6]
-        covered = [i for i in range(len(self.nibbles)) if self.nibbles[i] & 1]
-        self.last_mark_ms = (marked[-1] + 1) / _SAMPLES_PER_MS
-        self.left_ms = (covered[-1] + 1) / _SAMPLES_PER_MS
+        nibbles = nibbles_of(pass_of(printed(code(7, _SET))[:marks], speed_mm_s))
+        self.nibbles = nibbles + bytes(-len(nibbles) % _SAMPLES_PER_MS)
+        marked = covered = 0
+        for i in range(len(nibbles)):
+            if nibbles[i] & (A | B):
+                marked = i + 1
+            if nibbles[i] & E:
+                covered = i + 1
+        self.last_mark_ms = marked / _SAMPLES_PER_MS
+        self.left_ms = covered / _SAMPLES_PER_MS
         self.ms = len(self.nibbles) // _SAMPLES_PER_MS
 
     def at(self, ms: int):
         """Return the samples of this millisecond; before the card and after it there is none."""
         if not 0 <= ms < self.ms:
-            return [0] * _SAMPLES_PER_MS
+            return bytes(_SAMPLES_PER_MS)
         return self.nibbles[ms * _SAMPLES_PER_MS : (ms + 1) * _SAMPLES_PER_MS]
 
 
