@@ -209,9 +209,7 @@ def _after_one_that_was_not_judged(made, last: int, next_ms: int):
     return hands, shoe
 
 
-def test_it_opens_again_as_soon_as_that_card_is_judged_also_for_a_card_that_stands_in_the_head() -> (
-    None
-):
+def test_it_opens_again_once_that_card_is_judged_also_for_one_that_stands_in_the_head() -> None:
     for made in _WITH_WAITING:
         for next_ms in (0, 1, 50, int(_SLOW.last_mark_ms) - 1):
             hands, shoe = _after_one_that_was_not_judged(made, 1000, next_ms)

@@ -24,23 +24,27 @@ class Outcome:
     when the card came."""
     held_ms: float
     """For how long the lock was shut between the card's edge and its last mark."""
-    late_ms: float | None
-    """After a last card: from its last mark until the lock was shut for good, 0 if it was shut
-    before; None if it never was. After another card: for how long the lock was shut for safety."""
-    opened_again: bool
-    """After a last card: whether the lock opened again. After another card: whether it did not."""
+    settled_ms: float | None
+    """From the card's last mark until the lock was for good what it must be, shut or released; 0 if
+    it was before. None if it never was."""
+    reopened: bool
+    """Whether the lock was released again after a last card."""
+
+    def late(self, last: bool) -> bool:
+        """Whether the lock did not shut in time after a last card."""
+        return last and (self.settled_ms is None or self.settled_ms > LIMIT_MS)
 
     def faults(self, last: bool) -> list[str]:
         """Return what was wrong, in words."""
         found = []
         if self.found_shut_ms is not None:
-            found.append(f"found shut {self.found_shut_ms:.1f} ms after its edge")
-        if last and self.late_ms is None:
-            found.append("the lock did not shut")
-        elif last and self.late_ms is not None and self.late_ms > LIMIT_MS:
-            found.append(f"the lock shut {self.late_ms:.1f} ms after the last mark")
-        if self.opened_again:
-            found.append("the lock opened again" if last else "the lock stayed shut")
+            found.append(f"it found the lock shut {self.found_shut_ms:.1f} ms after its edge")
+        if self.reopened:
+            found.append("the lock opened again")
+        elif self.settled_ms is None:
+            found.append("the lock did not shut" if last else "the lock stayed shut")
+        elif self.late(last):
+            found.append(f"the lock shut {self.settled_ms:.1f} ms after the last mark")
         return found
 
 
@@ -58,17 +62,11 @@ def outcome(
             if found_shut_ms is None:
                 found_shut_ms = begin_ms - edge_ms
     at_end = moves[-1][1] if moves else released
-    after = [(at_ms, open_) for at_ms, open_ in moves if at_ms > edge_ms]
-    if last:
-        shut = [at_ms for at_ms, open_ in moves if not open_]
-        late_ms = max(0.0, shut[-1] - last_mark_ms) if shut and not at_end else None
-        return Outcome(found_shut_ms, held_ms, late_ms, any(open_ for _, open_ in after))
-    safe_ms = sum(
-        until_ms - max(since_ms, last_mark_ms)
-        for since_ms, until_ms in _times_shut(released, moves)
-        if last_mark_ms < until_ms < float("inf")
-    )
-    return Outcome(found_shut_ms, held_ms, safe_ms, not at_end)
+    settled_ms: float | None = None
+    if at_end != last:
+        settled_ms = max(0.0, moves[-1][0] - last_mark_ms) if moves else 0.0
+    reopened = last and any(open_ and at_ms > last_mark_ms for at_ms, open_ in moves)
+    return Outcome(found_shut_ms, held_ms, settled_ms, reopened)
 
 
 def _times_shut(released: bool, moves: Moves) -> list[tuple[float, float]]:
