@@ -62,7 +62,7 @@ class _OnSim:
 
 
 class _Shoe:
-    """What the shoe does for the lock: reads, judges, and sets the lock at a card's last mark. After
+    """What the shoe does for the lock: reads, judges, and sets it at a card's last mark. After
     `last` cards none is due."""
 
     def __init__(self, hands, last: int = 1000) -> None:
