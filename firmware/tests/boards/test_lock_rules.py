@@ -27,6 +27,7 @@ class _OnPico:
     def pass_ms(self, nibbles) -> None:
         """Let a millisecond pass, in which the head sees these samples."""
         self._world.sample(nibbles)
+        self._world.inputs[pico._PIN_OF["sensor_e"][0]] = nibbles[-1] & E
         self._world.pass_ms(1)
 
     def released(self) -> bool:

@@ -9,6 +9,7 @@ from firmware.tests.fakes.fake_pico import dma_ring, lock, new_board, run, sampl
 from firmware.tests.support.passing import code, nibbles_of, pass_of, printed
 
 _LOCK = pico._PIN_OF["lock"][0]
+_EDGE = pico._PIN_OF["sensor_e"][0]
 _SET = 3
 _SAMPLES_PER_MS = 20
 _LIMIT_MS = 5
@@ -34,6 +35,7 @@ def _see(world, nibbles, times: int = 1) -> None:
     for _ in range(times):
         for at in range(0, len(nibbles), _SAMPLES_PER_MS):
             world.sample(nibbles[at : at + _SAMPLES_PER_MS])
+            world.inputs[_EDGE] = nibbles[at + _SAMPLES_PER_MS - 1] & _E
             world.pass_ms(1)
 
 
@@ -122,8 +124,8 @@ def test_a_last_mark_in_samples_that_were_read_but_not_judged_keeps_it_shut() ->
 def test_samples_that_the_interrupt_could_not_follow_shut_it_until_they_are_judged() -> None:
     """An erase of the Pico's own flash stops interrupts too: no card in it is counted."""
     board, world = _released()
-    world.sample([0] * 8 * (sampler.RING_WORDS + 1))
-    _see(world, [0] * _SAMPLES_PER_MS * _LIMIT_MS)
+    world.sample([_E] * 8 * (sampler.RING_WORDS + 1))
+    _see(world, [_E] * _SAMPLES_PER_MS * _LIMIT_MS)
     assert _shut(world)
     _read(board)
     board.judged(0, False)
@@ -198,7 +200,7 @@ def test_the_interrupt_makes_no_object() -> None:
     pin, samples = _Line(), _Waiting()
     made = lock.Lock(pin)
     made.set(True)
-    made.watch(samples)
+    made.watch(_Line(), samples)
     timer = world.timer
     assert timer is not None
     samples.words = 1000

@@ -114,6 +114,12 @@ class Head:
         self._in_ring = words
         return words
 
+    def value(self):
+        """The level of the first sensor."""
+        word = int(self._turns.now_us) // _WORD_US
+        sample = int(self._turns.now_us) % _WORD_US // _SAMPLE_US
+        return self._words(word, 1)[sample // 2] >> 4 * (sample % 2) & 1
+
     def view(self):
         return memoryview(self._ring)
 
@@ -195,7 +201,7 @@ class _Board(ScriptedBoard):
     def watch(self):
         self.watching = True
         fake_pico.new_world()
-        self.lock.watch(self.head)
+        self.lock.watch(self.head, self.head)
         self._turns.timer = fake_pico.world.timer
 
     def ticks_ms(self):

@@ -186,7 +186,7 @@ class Board:
             # Not earlier: the start of the shoe takes longer than the ring has room for.
             self._sampling = True
             self._sampler.start()
-            self._lock.watch(self._ring)
+            self._lock.watch(_pin(SENSORS[0]), self._ring)
         if self._contacts.waits():
             self._look()
         if self._buzzing and time.ticks_diff(time.ticks_ms(), self._quiet_ms) >= 0:
