@@ -90,10 +90,11 @@ class Sensing:
                 at = reader.read(samples, at, size)
                 if reader.ended:
                     self._pass_ended(begun_ms)
-                    board.judged(size - at, False)
                 elif reader.known != was_known:
                     self._presenting.set_lock()
-                    board.judged(size - at, False)
+                else:
+                    break  # all are read
+                board.judged(size - at, False)
         board.judged(0, reader.scanner.in_pass and reader.known == NO_CARD)
         return total
 

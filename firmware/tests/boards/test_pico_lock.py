@@ -1,8 +1,6 @@
 """The Pico's lock on fake parts: its interrupt, and what it makes of samples that no card makes.
 test_lock_rules.py has the rules that every board keeps."""
 
-from array import array
-
 from firmware.tests.fakes import fake_pico
 from firmware.tests.fakes.fake_pico import board as pico
 from firmware.tests.fakes.fake_pico import dma_ring, lock, new_board, run, sampler
@@ -15,7 +13,7 @@ _SAMPLES_PER_MS = 20
 _LIMIT_MS = 5
 _REST_MS = 30
 _E, _INK = 1, 2
-_HAS_CONSTANTS = hasattr(lock, "_RUN_BYTES")  # MicroPython keeps none whose name begins with _
+_HAS_CONSTANTS = hasattr(lock, "_RUN_WORDS")  # MicroPython keeps none whose name begins with _
 _buf = bytearray(512)
 
 
@@ -142,20 +140,19 @@ def test_hours_later_an_old_card_does_not_shut_it() -> None:
     board.judged(0, False)
     _see(world, [0] * _SAMPLES_PER_MS * lock.LOOK_MS)
     state = board._lock._state
-    for words in range(0, lock.RUN_WORDS, lock.RUN_WORDS // 8):
-        place = state[lock._FOLLOWED] + words & lock.RUN_WORDS - 1
-        judged = array("i", state)
-        judged[lock._JUDGED] = judged[lock._FOLLOWED] = place
-        assert not lock._follow(board._lock._ring, judged, place), words
+    for words in range(0, lock._RUN_WORDS, lock._RUN_WORDS // 8):
+        place = state[lock._FOLLOWED] + words & lock._RUN_WORDS - 1
+        state[lock._JUDGED] = place
+        assert not board._lock._unjudged(), words
 
 
 def test_the_constants_are_those_of_the_ring() -> None:
     if not _HAS_CONSTANTS:
         return
-    assert lock.RUN_WORDS == dma_ring.RUN_WORDS
+    assert lock._RUN_WORDS == dma_ring.RUN_WORDS
     assert lock._WORD_BYTES == dma_ring.WORD_BYTES
-    assert lock._RUN_BYTES == lock.RUN_WORDS * lock._WORD_BYTES
-    assert lock._HALF_RUN == lock.RUN_WORDS // 2
+    assert lock._RING_MASK == sampler.RING_WORDS * lock._WORD_BYTES - 1
+    assert lock._HALF_RUN == lock._RUN_WORDS // 2
 
 
 def test_a_lock_that_is_shut_stays_shut() -> None:

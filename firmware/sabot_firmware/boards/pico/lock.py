@@ -24,54 +24,44 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 LOOK_MS = const(2)
 
-SOON_WORDS = const(4)
-"""Words of 8 samples, 0.4 ms each, that may have arrived since a last mark when the interrupt shuts
-the lock: a look later it would be too late. With the word that is not complete yet and the time to
-the next look the lock is shut 4.0 ms after the last mark."""
+# Words of 8 samples, 0.4 ms each, that may have arrived since a last mark when the interrupt shuts
+# the lock: a look later it would be too late. With the word that is not complete yet and the time
+# to the next look the lock is shut 4.0 ms after the last mark.
+_SOON_WORDS = const(4)
+# If the shoe has judged so few words at once, and has no more of them left up to the last mark, it
+# reads nothing but this card now (priority.py). Then it decides by itself, 3.3 ms after the last
+# mark at the latest, and the interrupt waits longer.
+_NEAR_WORDS = const(6)
+_LATE_WORDS = const(8)
 
-NEAR_WORDS = const(6)
-"""If the shoe has judged so few words at once, and has no more of them left up to the last mark, it
-reads nothing but this card now (priority.py). Then it decides by itself, 3.3 ms after the last mark
-at the latest, and the interrupt waits longer."""
-LATE_WORDS = const(8)
-
-# The same as in dma_ring.py: viper cannot use the constants of another module.
-RUN_WORDS = const(1 << 27)
+# The same as in dma_ring.py and sampler.py: viper cannot use the constants of another module.
+_RUN_WORDS = const(1 << 27)
 _WORD_BYTES = const(4)
-_RUN_BYTES = const(1 << 29)
+_RING_MASK = const(8191)  # bytes
 _HALF_RUN = const(1 << 26)
 
 _MARKS = const(14)
-_SURE_MARK = const(2)  # samples in a row: one flipped sample neither ends a mark nor begins one
-_SURE_EDGE = const(3)
 _CARD_BYTES = const(30)  # what covers the first sensor for less than 60 samples is no card
 
-# What `_follow` returns.
-_NO_CARD = const(0)
-_CARD = const(1)
-_OVERDUE = const(2)
-
-# As in cards/scan.py, for two samples in a byte.
-_SEEN = const(0x77)
-_E = const(1)
-_MARK = const(6)
-_UNSTEADY = const(256)
+# As in cards/scan.py; a byte has two samples.
+_E_BOTH = const(0x11)
+_MARK_FIRST = const(0x06)
+_MARK_SECOND = const(0x60)
+_MARK_ANY = const(0x66)
 
 # Places in the state. Places in the stream of samples are in words since the start, modulo
-# RUN_WORDS.
+# _RUN_WORDS.
 _JUDGED = const(0)  # all words before this one are judged
-_FOLLOWED = const(1)  # the interrupt has looked at all words before this one
-_LAST = const(2)  # the word after the newest last mark of a card
-_WAITS = const(3)  # whether that mark was not judged at the last look
-_COVERED = const(4)  # whether a card covers the first sensor
-_EDGE = const(5)  # since when, in bytes
-_UNLIKE_EDGE = const(6)  # the last samples that differ from that
-_INKED = const(7)  # whether a mark is over a track
-_UNLIKE_MARK = const(8)
+_AT_ONCE = const(1)  # words that were judged last, at once
+_FOLLOWED = const(2)  # the interrupt has looked at all words before this one
+_LAST = const(3)  # the word after the newest last mark of a card
+_WAITS = const(4)  # whether that mark was not judged at the last look
+_COVERED = const(5)  # _E_BOTH while a card covers the first sensor, else 0
+_UNLIKE = const(6)  # whether the last byte differs from that
+_EDGE = const(7)  # since when, in bytes
+_INKED = const(8)  # whether a mark is over a track
 _GONE = const(9)  # marks of the card that have gone by
-_RING_BYTES = const(10)
-_AT_ONCE = const(11)  # words that were judged last, at once
-_STATE_SIZE = const(12)
+_STATE_SIZE = const(10)
 
 
 class Lock:
@@ -91,21 +81,16 @@ class Lock:
         self._released = released
         if not released:
             self._pin.value(0)
-            return
-        enabled = machine.disable_irq()
-        if self._waits():
-            self.held = True
-        if not self.held:
-            self._pin.value(1)
-        machine.enable_irq(enabled)
+        elif not self.held:
+            self._release()
 
     def watch(self, edge: machine.Pin, samples: "DmaRing") -> None:
         """Start the interrupt, which follows the cards in `samples`. A card that covers the first
         sensor makes `edge` high."""
         self._edge = edge
         self._samples = samples
+        self._arrived = samples.arrived
         self._ring = samples.view()
-        self._state[_RING_BYTES] = len(self._ring)
         # The stubs of machine.Timer 1.28 lack `hard` here.
         self._timer = machine.Timer(  # pyright: ignore[reportCallIssue]
             period=LOOK_MS, callback=self._look, hard=True
@@ -115,112 +100,101 @@ class Lock:
         """Note what is judged, as in boards/__init__.py. Release a lock that the interrupt has shut
         if the rule allows it."""
         state = self._state
-        judged = self._samples.taken - (unjudged_bytes >> 2) & RUN_WORDS - 1
-        state[_AT_ONCE] = judged - state[_JUDGED] & RUN_WORDS - 1
+        judged = self._samples.taken - (unjudged_bytes >> 2) & _RUN_WORDS - 1
+        state[_AT_ONCE] = judged - state[_JUDGED] & _RUN_WORDS - 1
         state[_JUDGED] = judged
         if self.held and not undecided:
-            enabled = machine.disable_irq()
-            if not self._waits():
-                self.held = False
-                if self._released:
-                    self._pin.value(1)
-            machine.enable_irq(enabled)
+            self._release()
 
-    def _waits(self) -> bool:
-        """Whether the newest last mark is not judged. The interrupt must not run meanwhile."""
+    def _release(self) -> None:
+        """Release the lock if it is to be released and no last mark waits to be judged."""
+        enabled = machine.disable_irq()
+        self.held = self._unjudged() > 0
+        if self._released and not self.held:
+            self._pin.value(1)
+        machine.enable_irq(enabled)
+
+    def _unjudged(self) -> int:
+        """Return how many words up to the newest last mark are not judged."""
         state = self._state
-        unjudged = state[_LAST] - state[_JUDGED] & RUN_WORDS - 1
-        return state[_WAITS] != 0 and 0 < unjudged < _HALF_RUN
+        words = state[_LAST] - state[_JUDGED] & _RUN_WORDS - 1
+        return words if state[_WAITS] and words < _HALF_RUN else 0
 
+    @micropython.native
     def _look(self, timer: machine.Timer) -> None:
         """Runs in an interrupt, also during a collection, so it must not allocate. While there is
-        no card it looks at a pin only: following costs 5 % of the processor's time."""
-        if self._follows or self._edge.value():
-            found = _follow(self._ring, self._state, self._samples.arrived())  # type: ignore[arg-type]
-            self._follows = found != _NO_CARD
-            if found == _OVERDUE and self._released:
-                self.held = True
-                self._pin.value(0)
+        no card it looks at a pin only. It is `native` because a card takes 100 turns."""
+        state = self._state
+        if not self._follows:
+            if not self._edge.value():
+                return
+            state[_FOLLOWED] = state[_JUDGED]  # the card has come after that
+        self._follows = _follow(self._ring, state, self._arrived()) != 0  # type: ignore[arg-type]
+        if state[_WAITS]:
+            self._shut_if_overdue()
+
+    def _shut_if_overdue(self) -> None:
+        """Shut the lock if the last mark has waited for as long as it may."""
+        state = self._state
+        unjudged = self._unjudged()
+        if not unjudged:
+            state[_WAITS] = 0
+            return
+        near = unjudged <= _NEAR_WORDS and state[_AT_ONCE] <= _NEAR_WORDS
+        since = state[_FOLLOWED] - state[_LAST] & _RUN_WORDS - 1
+        if since >= (_LATE_WORDS if near else _SOON_WORDS) and self._released:
+            self.held = True
+            self._pin.value(0)
 
 
 @micropython.viper
 def _follow(ring: ptr8, state: ptr32, arrived: int) -> int:
-    """Follow the cards up to the word `arrived`. Return _OVERDUE if a last mark has waited for as
-    long as it may, _NO_CARD if there is nothing to follow, else _CARD."""
+    """Follow the cards up to the word `arrived`. Return 0 if there is nothing to follow further.
+
+    A mark, or its end, counts if two samples show it, so one flipped sample is neither.
+    """
     at = state[_FOLLOWED]
-    if state[_COVERED] | state[_UNLIKE_EDGE] | state[_WAITS] == 0:
-        at = state[_JUDGED]  # a card has come, and it did so after that
     state[_FOLLOWED] = arrived
-    in_ring = state[_RING_BYTES]
-    mask = in_ring - 1
-    size = ((arrived - at) & (RUN_WORDS - 1)) * _WORD_BYTES
-    last = 0 - 1
-    if size > in_ring:
-        last = arrived  # nothing is known of what came meanwhile: it may have been a card
-        size = 0
-    covered = state[_COVERED]
-    unlike_edge = state[_UNLIKE_EDGE]
-    inked = state[_INKED]
-    unlike_mark = state[_UNLIKE_MARK]
-    steady = _UNSTEADY
-    at = at * _WORD_BYTES
+    size = ((arrived - at) & (_RUN_WORDS - 1)) * _WORD_BYTES
+    at *= _WORD_BYTES
     end = at + size
+    last = 0
+    if size > _RING_MASK:
+        at = end
+        last = end  # nothing is known of what came meanwhile: it may have been a card
+    covered = state[_COVERED]
+    unlike = state[_UNLIKE]
+    inked = state[_INKED]
     while at < end:
-        pair = ring[at & mask] & _SEEN
+        pair = ring[at & _RING_MASK]
         at += 1
-        if pair == steady:
-            continue
-        steady = pair
-        half = 0
-        while half < 2:
-            half += 1
-            seen = 0
-            if pair & _MARK != 0:
-                seen = 1
-            if seen == inked:
-                unlike_mark = 0
-            else:
-                unlike_mark += 1
-                if unlike_mark == _SURE_MARK:
-                    unlike_mark = 0
-                    inked = seen
-                    if inked == 0 and covered != 0:
-                        gone = state[_GONE] + 1
-                        state[_GONE] = gone
-                        if gone >= _MARKS:
-                            last = (at + 3) >> 2
-            if pair & _E == covered:
-                unlike_edge = 0
-            else:
-                unlike_edge += 1
-                if unlike_edge == _SURE_EDGE:
-                    unlike_edge = 0
-                    covered ^= 1
-                    if covered != 0:
-                        state[_GONE] = 0
-                        state[_EDGE] = at & (_RUN_BYTES - 1)
-                    elif state[_GONE] < _MARKS:
-                        if (at - state[_EDGE]) & (_RUN_BYTES - 1) >= _CARD_BYTES:
-                            last = (at + 3) >> 2
-            pair >>= 4
-        if unlike_edge | unlike_mark != 0:
-            steady = _UNSTEADY
+        if pair & _MARK_ANY:
+            if pair & _MARK_FIRST:
+                if pair & _MARK_SECOND:
+                    inked = 1
+        elif inked:
+            inked = 0
+            if covered:
+                state[_GONE] += 1
+                if state[_GONE] >= _MARKS:
+                    last = at
+        if (pair ^ covered) & _E_BOTH ^ _E_BOTH:
+            unlike = 0
+        elif unlike:  # the second byte in a row
+            unlike = 0
+            covered ^= _E_BOTH
+            if covered:
+                state[_GONE] = 0
+                state[_EDGE] = at
+            elif state[_GONE] < _MARKS:
+                if at - state[_EDGE] >= _CARD_BYTES:
+                    last = at
+        else:
+            unlike = 1
     state[_COVERED] = covered
-    state[_UNLIKE_EDGE] = unlike_edge
+    state[_UNLIKE] = unlike
     state[_INKED] = inked
-    state[_UNLIKE_MARK] = unlike_mark
-    if last >= 0:
-        last &= RUN_WORDS - 1
-        state[_LAST] = last
+    if last:
+        state[_LAST] = (last + 3 >> 2) & (_RUN_WORDS - 1)
         state[_WAITS] = 1
-    last = state[_LAST]
-    unjudged = (last - state[_JUDGED]) & (RUN_WORDS - 1)
-    if unjudged == 0 or unjudged >= _HALF_RUN:
-        state[_WAITS] = 0
-    if state[_WAITS] == 0:
-        return _NO_CARD if covered | unlike_edge == 0 else _CARD
-    may_wait = SOON_WORDS
-    if unjudged <= NEAR_WORDS and state[_AT_ONCE] <= NEAR_WORDS:
-        may_wait = LATE_WORDS
-    since = (arrived - last) & (RUN_WORDS - 1)
-    return _OVERDUE if since >= may_wait else _CARD
+    return covered | unlike | state[_WAITS]
