@@ -1,7 +1,6 @@
 """Turns samples of the sensor head into inputs of the dealing: cards, faults, a failed head."""
 
 from sabot_firmware.cards.health import NOTHING as NOTHING_DIRTY
-from sabot_firmware.cards.reader import NO_CARD
 from sabot_firmware.cards.reader import NONE as NO_FAULT
 from sabot_firmware.native import const, micropython
 from sabot_firmware.table import input_log
@@ -95,7 +94,7 @@ class Sensing:
                 else:
                     break  # all are read
                 board.judged(size - at, False)
-        board.judged(0, reader.scanner.in_pass and reader.known == NO_CARD)
+        board.judged(0, reader.scanner.in_pass)
         return total
 
     def mark_passing(self) -> None:

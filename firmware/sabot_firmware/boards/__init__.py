@@ -15,7 +15,8 @@ A board owns its pins and ports. The firmware uses these members of it:
   returns how many bytes
 - `judged(unjudged_bytes, undecided)`: the samples read so far are judged, except for the last
   `unjudged_bytes` of the piece read last, and the lock is set as follows from them; `undecided`:
-  whether a card is in the head by these samples and is not known
+  whether a card is in the head by these samples, so that more may follow from it. At a card's last
+  mark, once the lock is set, and at the end of a pass it is False
 - `overruns`: how often samples were lost because they were not read in time
 - `levels()`: what the sensors see now; bit n is the n-th of `enums.CHANNELS`
 - `temperature_c()`: of the processor, None if it cannot be measured

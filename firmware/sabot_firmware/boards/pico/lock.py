@@ -123,7 +123,8 @@ class Lock:
     @micropython.native
     def _look(self, timer: machine.Timer) -> None:
         """Runs in an interrupt, also during a collection, so it must not allocate. While there is
-        no card it looks at a pin only. It is `native` because a card takes 100 turns."""
+        no card it looks at a pin only. It is `native` because it runs while the shoe decides too:
+        as bytecode it made the lock 1 ms later."""
         state = self._state
         if not self._follows:
             if not self._edge.value():
