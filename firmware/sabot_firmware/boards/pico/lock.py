@@ -28,9 +28,10 @@ LOOK_MS = const(2)
 # the lock: a look later it would be too late. With the word that is not complete yet and the time
 # to the next look the lock is shut 4.0 ms after the last mark.
 _SOON_WORDS = const(4)
-# If the shoe has judged so few words at once, and has no more of them left up to the last mark, it
-# reads nothing but this card now (priority.py). Then it decides by itself, 3.3 ms after the last
-# mark at the latest, and the interrupt waits longer.
+# If the shoe has judged so few words in two turns, and has few left up to the last mark, it reads
+# nothing but this card now (priority.py). Then it decides by itself, 3.5 ms after the last mark at
+# the latest, and the interrupt waits longer.
+_TIGHT_WORDS = const(8)
 _NEAR_WORDS = const(6)
 _LATE_WORDS = const(8)
 
@@ -52,7 +53,7 @@ _MARK_ANY = const(0x66)
 # Places in the state. Places in the stream of samples are in words since the start, modulo
 # _RUN_WORDS.
 _JUDGED = const(0)  # all words before this one are judged
-_AT_ONCE = const(1)  # words that were judged last, at once
+_LATELY = const(1)  # words that the last two calls of `judged` have added
 _FOLLOWED = const(2)  # the interrupt has looked at all words before this one
 _LAST = const(3)  # the word after the newest last mark of a card
 _WAITS = const(4)  # whether that mark was not judged at the last look
@@ -61,7 +62,8 @@ _UNLIKE = const(6)  # whether the last byte differs from that
 _EDGE = const(7)  # since when, in bytes
 _INKED = const(8)  # whether a mark is over a track
 _GONE = const(9)  # marks of the card that have gone by
-_STATE_SIZE = const(10)
+_BEFORE = const(10)  # _JUDGED before the last call
+_STATE_SIZE = const(11)
 
 
 class Lock:
@@ -101,7 +103,8 @@ class Lock:
         if the rule allows it."""
         state = self._state
         judged = self._samples.taken - (unjudged_bytes >> 2) & _RUN_WORDS - 1
-        state[_AT_ONCE] = judged - state[_JUDGED] & _RUN_WORDS - 1
+        state[_LATELY] = judged - state[_BEFORE] & _RUN_WORDS - 1
+        state[_BEFORE] = state[_JUDGED]
         state[_JUDGED] = judged
         if self.held and not undecided:
             self._release()
@@ -141,7 +144,7 @@ class Lock:
         if not unjudged:
             state[_WAITS] = 0
             return
-        near = unjudged <= _NEAR_WORDS and state[_AT_ONCE] <= _NEAR_WORDS
+        near = unjudged <= _NEAR_WORDS and state[_LATELY] <= _TIGHT_WORDS
         since = state[_FOLLOWED] - state[_LAST] & _RUN_WORDS - 1
         if since >= (_LATE_WORDS if near else _SOON_WORDS) and self._released:
             self.held = True
