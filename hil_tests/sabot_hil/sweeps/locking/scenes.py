@@ -92,8 +92,7 @@ def _pulled(scene: Scene, steps_ms: list[float], image: Path | None) -> Iterator
             pico.run_us(begun_us + step_ms * _MS - pico.t_us)
             target.bench.seen()
             released = target.bench.outputs.lock_released
-            found = _in_a_copy(partial(_moves_of, target, card, scene.speed_mm_s))
-            moves, edge_ms, last_ms = found
+            moves, edge_ms, last_ms = _in_a_copy(partial(_moves_of, target, card, scene.speed_mm_s))
             yield Pulled(scene, step_ms, outcome(released, moves, edge_ms, last_ms, scene.last))
 
 
@@ -130,9 +129,11 @@ def _marks_of(name: str, speed_mm_s: float) -> tuple[bytes, float, float]:
     return samples[: (out + 2) // 2], edge / per_ms, marked / per_ms
 
 
-def _moves_of(
-    target: EmulatorTarget, card: str, speed_mm_s: float
-) -> tuple[list[tuple[float, bool]], float, float]:
+_Found = tuple[list[tuple[float, bool]], float, float]
+"""The moves of the lock, the card's edge and its last mark, in ms."""
+
+
+def _moves_of(target: EmulatorTarget, card: str, speed_mm_s: float) -> _Found:
     """Pull `card`; return the moves of the lock, the card's edge and its last mark, in ms."""
     samples, edge_ms, last_ms = _marks_of(card, speed_mm_s)
     pico = target.pico
@@ -147,9 +148,7 @@ def _moves_of(
     return moves, edge_ms, last_ms
 
 
-def _in_a_copy(
-    work: Callable[[], tuple[list[tuple[float, bool]], float, float]],
-) -> tuple[list[tuple[float, bool]], float, float]:
+def _in_a_copy(work: Callable[[], _Found]) -> _Found:
     """Return what `work` returns in a copy of this process, in which nothing else goes on.
 
     Raises RuntimeError with what it said if it failed there.
@@ -169,7 +168,9 @@ def _in_a_copy(
     with os.fdopen(here) as pipe:
         text = pipe.read()
     os.waitpid(child, 0)
-    answer = json.loads(text) if text else {"error": "the copy ended without a word"}
+    if not text:
+        raise RuntimeError("the copy of the process ended without a word")
+    answer = json.loads(text)
     if "error" in answer:
         raise RuntimeError(answer["error"])
     moves, edge_ms, last_ms = answer["is"]
