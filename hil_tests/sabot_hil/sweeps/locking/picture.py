@@ -44,6 +44,7 @@ def png(pulled: Sequence[Pulled]) -> bytes:
         _draw(axis, [card for card in due if card.scene.flooded == flooded], speeds)
         axis.set_title(title, loc="left", fontsize=12)
         axis.set_yticks(range(len(speeds)), [f"{speed / 1000:g}" for speed in speeds])
+        axis.set_ylim(-0.5, max(len(speeds), 1) - 0.2)
         axis.set_ylabel("speed, m/s")
     axes[1].set_xlabel("gap to the card before, ms")
     title = "A card that is due: when is the lock open for the next one?"
@@ -75,7 +76,7 @@ def _draw(axis: "Axes", cards: Sequence[Pulled], speeds: Sequence[float]) -> Non
         )
     for (gap_ms, speed), (shut_ms, _) in worst.items():
         if shut_ms > 0:
-            at_y = speeds.index(speed) + 0.32
+            at_y = speeds.index(speed) + 0.3
             axis.text(gap_ms, at_y, f"{shut_ms:.0f}", ha="center", fontsize=8)
 
 
