@@ -238,6 +238,17 @@ class _Machine:
     def mem32(self) -> "dict[int, int]":
         return world.registers
 
+    def __init__(self) -> None:
+        self._enabled = True
+
+    def disable_irq(self) -> bool:
+        enabled, self._enabled = self._enabled, False
+        return enabled
+
+    def enable_irq(self, enabled: bool) -> None:
+        assert not self._enabled, "interrupts were not disabled"
+        self._enabled = enabled
+
     def freq(self) -> int:
         return world.clock_hz
 

@@ -85,7 +85,7 @@ class _Board:
     def read_samples(self, buf):
         return self.pieces.pop(0) if self.pieces else 0
 
-    def judged(self, in_pass):
+    def judged(self, unjudged_bytes, undecided):
         pass
 
 

@@ -104,7 +104,7 @@ class ScriptedBoard:
         self._samples = self._samples[size:]
         return size
 
-    def judged(self, in_pass):
+    def judged(self, unjudged_bytes, undecided):
         pass
 
     def take_input(self):

@@ -57,7 +57,7 @@ class _NoBoard:
     def read_samples(self, buf: bytearray) -> int:
         return 0
 
-    def judged(self, in_pass: bool) -> None:
+    def judged(self, unjudged_bytes: int, undecided: bool) -> None:
         pass
 
     def levels(self) -> int:

@@ -141,8 +141,8 @@ class Board:
         self._samples = self._samples[size:]
         return size
 
-    def judged(self, in_pass: bool) -> None:
-        pass  # all samples of a message are read at once, so no lock has to wait for them
+    def judged(self, unjudged_bytes: int, undecided: bool) -> None:
+        pass  # no sample comes while the shoe does something else, so no last mark waits
 
     def levels(self) -> int:
         return self._levels
