@@ -7,7 +7,7 @@ asked is skipped with that reason.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # pytest imports this module before every test
     from sabot.keys.signing import PrivateKey
@@ -157,6 +157,47 @@ class Power(Protocol):
         Raises Unable if the target cannot see that."""
 
 
+class Prompt(Protocol):
+    """A Pico with MicroPython and nothing on its pins, at its prompt. Its files are left alone."""
+
+    @property
+    def emulated(self) -> bool:
+        """Whether it is the emulated one."""
+
+    @property
+    def mhz(self) -> float:
+        """The frequency of its processor."""
+
+    def run(self, script: str) -> Any:
+        """Run a script in a fresh interpreter; return the value that it printed with `repr`. Raises
+        BrokenRig if it fails or the board does not answer."""
+
+    def run_unread(self, script: str, seconds: float) -> Any:
+        """Do the same, but read nothing from its port for so long after the script began."""
+
+    def restart(self, script: str, within_s: float = 0.0) -> None:
+        """Run a script that prints "going" and resets the chip so long after that; return
+        once its prompt is back."""
+
+    def ahead_us(self, chips_us: str) -> float:
+        """How far this bench's time is ahead of the chip's time, which the expression `chips_us`
+        gives in microseconds, by the quickest of several answers."""
+
+    def suspend_usb(self, seconds: float) -> None:
+        """Let the host suspend its USB port for so long. Raises Unable."""
+
+    def replug_usb(self) -> None:
+        """Let the host take the device away and take it back, while it keeps its power. Raises
+        Unable."""
+
+    def about(self) -> Mapping[str, str]:
+        """What is measured, for the report."""
+
+    def close(self) -> None:
+        """Restart the board, so that it runs what it ran before, and release all resources. Raises
+        BrokenRig if its files are not those that it had."""
+
+
 class Target(Protocol):
     """One shoe."""
 
@@ -203,6 +244,14 @@ class Measure(Protocol):
     ) -> None:
         """Put a measured value into the report; the test fails if it is outside its limits. The
         failure then names what was measured: `of`."""
+
+
+class Compare(Protocol):
+    """The fixture `compare`."""
+
+    def __call__(self, name: str, measured: float, /) -> None:
+        """Put a figure that the emulator assumes, and what it is on this board, into the report.
+        `name` is one of `sabot_hil.suite.bare.assumptions.TABLE`."""
 
 
 @contextmanager

@@ -83,12 +83,14 @@ class Suite(StrEnum):
     SMOKE = "smoke"
     ACCEPTANCE = "acceptance"
     SOAK = "soak"
+    BARE = "bare"
 
 
 _FOLDERS = {
     Suite.SMOKE: ("smoke",),
     Suite.ACCEPTANCE: ("smoke", "acceptance"),
     Suite.SOAK: ("soak",),
+    Suite.BARE: ("bare",),
 }
 
 
@@ -101,11 +103,12 @@ _Image = Annotated[
 @app.callback()
 def hil(
     context: typer.Context,
-    target: Annotated[str, typer.Option(help="What to test: sim, emulator, board:SERIAL.")] = "sim",
+    target: Annotated[str, typer.Option(help="What to test: sim, emulator, board:SERIAL, pico:SERIAL.")] = "sim",
     suite: Annotated[
         Suite | None,
         typer.Option(
-            help="smoke: does it work at all (default); acceptance: all; soak: for hours."
+            help="smoke: does it work at all (default); acceptance: all; soak: for hours; bare: "
+            "what the emulator assumes, on a Pico without Sabot."
         ),
     ] = None,
     only: Annotated[
@@ -144,7 +147,12 @@ def hil(
     own = _own_tests(context.meta.get(_OWN_TESTS, []))
     if own and suite is not None:
         raise typer.BadParameter("name your tests, or a --suite of Sabot, not both")
-    suite = suite or Suite.SMOKE
+    on_bare = target.startswith("pico:")
+    if not own and suite is not None and on_bare != (suite is Suite.BARE):
+        raise typer.BadParameter(
+            "--suite bare is for a Pico on its own, --target pico:SERIAL, and it has no other"
+        )
+    suite = suite or (Suite.BARE if on_bare else Suite.SMOKE)
     root = _root_of(own) if own else suites
     run_name = f"{target} {root if own else suite.value}"
     if failed and not last_failed.failed(run_name):
@@ -276,9 +284,23 @@ def _prepared(target: str, uf2: Path | None, bench: str | None) -> Path | None:
     """Do what takes long before the first test. Return the image of MicroPython if the target needs
     one. Raise SabotError if the target, or something that it needs, does not exist.
     """
-    from sabot_hil.targets import choice_of
+    from sabot_hil.targets import BARE, EMULATED, choice_of
 
     choice = choice_of(target, uf2, bench=bench)
+    if choice.name == BARE and choice.serial == EMULATED:
+        from sabot_hil.emulation import package
+        from sabot_hil.emulation import uf2 as images
+
+        file = images.find_image(choice.image)
+        images.read_image(file)
+        with _step("The emulator, compiled once for each user"):
+            package.load_emulator()
+        return file.resolve()
+    if choice.name == BARE:
+        from sabot_hil.targets.bare_prompt import RealPrompt
+
+        with _step("The Pico, examined"):
+            RealPrompt(choice.serial).close()
     if choice.name == "emulator":
         from sabot_hil.emulation import uf2 as images
 

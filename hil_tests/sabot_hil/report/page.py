@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sabot.html import as_text, page
-from sabot_hil.report.results import Measurement, Result, SuiteRun
+from sabot_hil.report.results import Comparison, Measurement, Result, SuiteRun
 
 FILE = "report.html"
 _WORD_BYTES = 4
@@ -28,6 +28,7 @@ def render_page(run: SuiteRun) -> str:
         _html_verdict(run),
         _html_table("", (), run.about.items(), "facts"),
         *(_summary(result) for result in run.results),
+        _comparisons(run.comparisons),
         _measurements(run.measurements),
         *(_failure(result) for result in failed),
         _html_table("Stopped", ("Test", "Why"), ((_short(r.test), r.reason) for r in stopped)),
@@ -85,6 +86,24 @@ def _html_verdict(run: SuiteRun) -> str:
 
 def _summary(result: Result) -> str:
     return _html_table(_short(result.test).capitalize(), (), result.summary, "summary")
+
+
+def _comparisons(compared: Sequence[Comparison]) -> str:
+    rows = "".join(
+        f"<tr><td>{as_text(each.name)}</td>"
+        f'<td class="number">{each.measured:,.6g} {as_text(each.unit)}</td>'
+        f'<td class="number">{each.emulated:,.6g} ± {each.within:g}</td>'
+        f'<td class="{"passed" if each.agrees else "failed"}">{as_text(each.verdict)}</td></tr>'
+        for each in compared
+    )
+    if not rows:
+        return ""
+    titles = ("What", "Measured here", "Emulator", "What follows")
+    head = "<tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr>"
+    return (
+        "<h2>What the emulator assumes</h2>"
+        f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+    )
 
 
 def _measurements(measured: Sequence[tuple[str, Measurement]]) -> str:

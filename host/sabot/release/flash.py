@@ -97,7 +97,7 @@ print(repr((sys.platform, getattr(sys.implementation, "_machine", ""),
 """
 
 
-class _Prompt(SerialTransport):  # type: ignore[misc]  # mpremote has no types
+class Prompt(SerialTransport):  # type: ignore[misc]  # mpremote has no types
     """mpremote's transport, but an answer that it does not understand is only an error. mpremote
     would also print it to standard output, which is for results only."""
 
@@ -235,7 +235,7 @@ def flash(
         if not force:
             raise BoardUnfit(f"{port}: Sabot runs there; `sabot update` puts a release on it")
         open_repl()
-    with _prompt(port, unit) as board:
+    with prompt(port, unit) as board:
         with _reported_as(NoShoe, f"{port}: lost while it was examined", "flash it again"):
             missing = _missing_files(port, board, files, manifest, force)
         what = f"{port}: flashing broke off"
@@ -260,13 +260,13 @@ def flash(
 
 
 @contextmanager
-def _prompt(port: str, unit: str) -> Iterator[SerialTransport]:
+def prompt(port: str, unit: str) -> Iterator[SerialTransport]:
     """MicroPython's raw REPL after a soft reset."""
     url = ports.resolve(unit, ask=False)
     opened: SerialTransport | None = None
     try:
         try:
-            opened = _Prompt(url, exclusive="://" not in url, timeout=_ANSWER_S)
+            opened = Prompt(url, exclusive="://" not in url, timeout=_ANSWER_S)
             opened.serial.write_timeout = _ANSWER_S
             opened.enter_raw_repl(timeout_overall=_ANSWER_S)
         except _TRANSPORT_ERRORS:
@@ -312,7 +312,7 @@ def _missing_files(
 
     Raises BoardUnfit if the release must not be put on it, or there is not enough room.
     """
-    found = _inspect(board, [*files, _MAIN, _STATE, *_OLD])
+    found = inspect(board, [*files, _MAIN, _STATE, *_OLD])
     why = why_unfit(found, manifest, force=force)
     if why:
         raise BoardUnfit(f"{port}: {why}")
@@ -332,7 +332,7 @@ def _missing_files(
     return missing
 
 
-def _inspect(board: SerialTransport, paths: list[str]) -> BoardState:
+def inspect(board: SerialTransport, paths: list[str]) -> BoardState:
     given = f"PATHS = {paths!r}\nTEXT = {_OUR_MAIN!r}\nSTATE = {_STATE!r}\n"
     answer = board.exec(given + _INSPECT).decode()
     platform, machine, version, system, sizes, starts_shoe, folders, in_state = ast.literal_eval(
