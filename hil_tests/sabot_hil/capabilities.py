@@ -251,7 +251,7 @@ class Compare(Protocol):
 
     def __call__(self, name: str, measured: float, /) -> None:
         """Put a figure that the emulator assumes, and what it is on this board, into the report.
-        `name` is one of `sabot_hil.suite.bare.assumptions.TABLE`."""
+        `name` is one of `sabot_hil.emulation.assumptions.TABLE`."""
 
 
 @contextmanager

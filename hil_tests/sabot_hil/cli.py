@@ -103,7 +103,9 @@ _Image = Annotated[
 @app.callback()
 def hil(
     context: typer.Context,
-    target: Annotated[str, typer.Option(help="What to test: sim, emulator, board:SERIAL, pico:SERIAL.")] = "sim",
+    target: Annotated[
+        str, typer.Option(help="What to test: sim, emulator, board:SERIAL, pico:SERIAL.")
+    ] = "sim",
     suite: Annotated[
         Suite | None,
         typer.Option(
@@ -145,14 +147,7 @@ def hil(
         raise typer.BadParameter("-k has characters that no test's name has")
     suites = _suites()
     own = _own_tests(context.meta.get(_OWN_TESTS, []))
-    if own and suite is not None:
-        raise typer.BadParameter("name your tests, or a --suite of Sabot, not both")
-    on_bare = target.startswith("pico:")
-    if not own and suite is not None and on_bare != (suite is Suite.BARE):
-        raise typer.BadParameter(
-            "--suite bare is for a Pico on its own, --target pico:SERIAL, and it has no other"
-        )
-    suite = suite or (Suite.BARE if on_bare else Suite.SMOKE)
+    suite = _suite_for(target, suite, own)
     root = _root_of(own) if own else suites
     run_name = f"{target} {root if own else suite.value}"
     if failed and not last_failed.failed(run_name):
@@ -195,6 +190,18 @@ def hil(
     if ended not in _ENDED_WITH and ended != RigBroken.exit_code:
         raise InternalError(f"the tests ended with code {ended}; see pytest's output for the cause")
     raise typer.Exit(code)
+
+
+def _suite_for(target: str, suite: Suite | None, own: list[Path]) -> Suite:
+    """The suite that is meant. What contradicts the target is wrong usage."""
+    if own and suite is not None:
+        raise typer.BadParameter("name your tests, or a --suite of Sabot, not both")
+    on_bare = target.startswith("pico:")
+    if suite is not None and on_bare != (suite is Suite.BARE):
+        raise typer.BadParameter(
+            "--suite bare is for a Pico on its own, --target pico:SERIAL, and it has no other"
+        )
+    return suite or (Suite.BARE if on_bare else Suite.SMOKE)
 
 
 def _own_tests(words: list[str]) -> list[Path]:

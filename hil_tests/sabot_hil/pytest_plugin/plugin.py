@@ -31,7 +31,14 @@ from sabot_hil.capabilities import (
 )
 from sabot_hil.kit.private_runtime import private_runtime
 from sabot_hil.report.results import Comparison, Measurement
-from sabot_hil.targets import NoSuchTarget, TargetChoice, choice_of, handed_in, make_prompt, make_target
+from sabot_hil.targets import (
+    NoSuchTarget,
+    TargetChoice,
+    choice_of,
+    handed_in,
+    make_prompt,
+    make_target,
+)
 
 if TYPE_CHECKING:  # nothing is imported here that only a test with a target needs
     from sabot_hil.kit.witness import Witness
@@ -221,7 +228,7 @@ def pico(request: pytest.FixtureRequest) -> Prompt:
 @pytest.fixture
 def compare(request: pytest.FixtureRequest) -> Compare:
     """`compare(name, value)`: into the report, beside what the emulator has for it."""
-    from sabot_hil.suite.bare.assumptions import TABLE
+    from sabot_hil.emulation.assumptions import TABLE
 
     compared = request.node.stash.setdefault(_COMPARED, [])
     of_all = request.config.stash.setdefault(_COMPARED, [])

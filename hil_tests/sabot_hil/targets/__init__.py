@@ -87,7 +87,7 @@ def make_prompt(choice: TargetChoice) -> Prompt:
         return EmulatedPrompt(read_image(find_image(choice.image)))
     from sabot_hil.targets.bare_prompt import RealPrompt
 
-    return RealPrompt(choice.serial)
+    return RealPrompt(choice.serial, patience_s=_RESTART_S)
 
 
 def handed_in(choice: TargetChoice) -> dict[str, str]:
@@ -160,5 +160,7 @@ TARGETS: dict[str, Callable[[TargetChoice, str, Path, "Witness"], Target]] = {
     BOARD: _board_target,
     BARE: _no_shoe,
 }
+_RESTART_S = 10.0
+"""The command has examined a bare Pico, and restarted it, just before its tests."""
 _BOARDS = {"sim": "sim", "emulator": "pico"}
 _SPELT = ("sim", "emulator", "board:SERIAL", "pico:SERIAL")

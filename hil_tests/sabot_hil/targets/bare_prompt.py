@@ -14,8 +14,8 @@ from mpremote.transport import TransportError, TransportExecError
 from mpremote.transport_serial import SerialTransport
 
 from sabot.errors import BoardUnfit, NoShoe, PortBusy, PortNotFound, SabotError
-from sabot.link import ports
 from sabot.release import flash
+from sabot.retry import retried
 from sabot.text import printable
 from sabot_hil.capabilities import BrokenRig
 from sabot_hil.targets.usb_device import UsbDevice
@@ -65,13 +65,15 @@ class RealPrompt:
     """The Pico with this USB serial number, or at this port.
 
     Raises BoardUnfit, before anything is sent to its prompt, if it is a Sabot unit; also if it is
-    no RP2040, or has another MicroPython than the emulator. Raises NoShoe, PortNotFound, PortBusy.
+    no RP2040, or has another MicroPython than the emulator. Raises NoShoe, PortNotFound, PortBusy
+    if it is not there within `patience_s`.
     """
 
     emulated = False
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, patience_s: float = 0.0) -> None:
         self.name = name
+        self._patience_s = patience_s
         self._transport: SerialTransport | None = None
         self._opened: Any = None
         try:
@@ -81,7 +83,18 @@ class RealPrompt:
             raise
 
     def _begin(self) -> None:
-        if self._beside(lambda: flash.runs_shoe(self._port())):
+        def runs_shoe() -> bool:
+            return self._beside(lambda: flash.runs_shoe(self._port()))
+
+        absent = (PortNotFound, PortBusy)
+        if retried(
+            runs_shoe,
+            *absent,
+            within_s=self._patience_s,
+            every_s=_LOOK_S,
+            now_s=time.monotonic,
+            pause=time.sleep,
+        ):
             raise BoardUnfit(f"{self.name}: Sabot runs there; this suite is for a Pico without it")
         self._open()
         self.machine, self.micropython, hertz = self.run(_ABOUT)
@@ -268,5 +281,3 @@ class RealPrompt:
             said = error.error_output if isinstance(error, TransportExecError) else str(error)
             line = (said.strip().splitlines() or [type(error).__name__])[-1]
             raise BrokenRig(f"{self.name}: {printable(line)[:200]}") from None
-
-

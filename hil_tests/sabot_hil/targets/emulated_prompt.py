@@ -1,4 +1,4 @@
-"""An emulated bare Pico as a target, through a pseudo-terminal that mpremote opens as a real port."""
+"""An emulated bare Pico as a target, through a pseudo-terminal that mpremote opens like a port."""
 
 import threading
 import time

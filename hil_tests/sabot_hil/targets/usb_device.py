@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sabot.retry import retried
 from sabot_hil.capabilities import Unable
 
 DEVICES = Path("/sys/bus/usb/devices")
@@ -69,18 +68,11 @@ class UsbDevice:
             ) from None
 
     def _wait_for(self, file: Path, text: str) -> None:
-        def look() -> None:
-            if _text(file) != text:
+        deadline_s = self._now_s() + _WITHIN_S
+        while _text(file) != text:
+            if self._now_s() > deadline_s:
                 raise Unable(f"{file} does not become {text} within {_WITHIN_S:g} s")
-
-        retried(
-            look,
-            Unable,
-            within_s=_WITHIN_S,
-            every_s=_LOOK_S,
-            now_s=self._now_s,
-            pause=self._pause,
-        )
+            self._pause(_LOOK_S)
 
 
 def _text(file: Path) -> str:

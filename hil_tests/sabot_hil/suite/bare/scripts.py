@@ -147,7 +147,8 @@ sm.active(0)
 dma.close()
 copy = rp2.DMA()
 source = bytearray(4)
-copy.config(read=source, write=bytearray(4), count=0, ctrl=copy.pack_ctrl(inc_read=False, inc_write=False))
+control = copy.pack_ctrl(inc_read=False, inc_write=False)
+copy.config(read=source, write=bytearray(4), count=0, ctrl=control)
 WORDS = 20_000
 off = machine.disable_irq()
 moved(out, uctypes.addressof(copy.registers) + 0x1C, uctypes.addressof(copy.registers) + 8, WORDS)
@@ -175,7 +176,8 @@ began = time.ticks_us()
 drawn = os.urandom(1024)
 took = time.ticks_diff(time.ticks_us(), began)
 ones = sum(bin(octet).count("1") for octet in drawn)
-print(repr((COUNT, sum(raw), same, took, ones, len(set(drawn[i:i + 4] for i in range(0, 1024, 4))))))
+pieces = set(drawn[i:i + 4] for i in range(0, 1024, 4))
+print(repr((COUNT, sum(raw), same, took, ones, len(pieces))))
 """
 
 DRAWN = "import os\nprint(repr(os.urandom(32)))"
@@ -239,19 +241,20 @@ if empty < 0:
 else:
     page, pages = bytes(256), bytes(4096)
     sm, dma, ring = sampling(80_000)
-    timer = machine.Timer(period=1, callback=look, hard=True)
-    time.sleep_ms(5)
-    idle = timed(lambda: time.sleep_ms(20))
     try:
         one = timed(lambda: flash.writeblocks(empty, page, 0))
         flash.ioctl(6, empty)
         whole = timed(lambda: flash.writeblocks(empty, pages, 0))
     finally:
         erase = timed(lambda: flash.ioctl(6, empty))
+    timer = machine.Timer(period=1, callback=look, hard=True)
+    time.sleep_ms(5)
+    idle = timed(lambda: time.sleep_ms(20))
+    again = timed(lambda: flash.ioctl(6, empty))
     timer.deinit()
     sm.active(0)
     flash.readblocks(empty, held)
-    print(repr((one, whole, erase, idle, held.count(b"\\xff") == 4096)))
+    print(repr((one, whole, erase, again[2], idle[2], held.count(b"\\xff") == 4096)))
 """
 
 SETTINGS = """\
@@ -294,7 +297,7 @@ CAUSE = """\
 import machine
 causes = {machine.PWRON_RESET: "power_on", machine.WDT_RESET: "watchdog"}
 print(repr((causes.get(machine.reset_cause(), "unknown"), machine.mem32[0x40058008],
-            [machine.mem32[0x4005800C + 4 * n] for n in range(3)])))
+            [machine.mem32[0x4005800C + 4 * n] & 0xFFFFFFFF for n in range(3)])))
 """
 
-CHIPS_US = f"__import__('machine').mem32[{_TIMER}]"
+CHIPS_US = f"__import__('machine').mem32[{_TIMER}] & 0xFFFFFFFF"

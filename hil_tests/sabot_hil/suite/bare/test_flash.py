@@ -42,9 +42,9 @@ def test_erase_and_program_and_what_stops_meanwhile(
     taken = pico.run(scripts.FLASH)
     if taken is None:
         raise Unable("the Pico's flash has no empty block; remove a file")
-    one, whole, erase, idle, empty = taken
+    one, whole, erase, gap_us, idle_us, empty = taken
     assert empty, "the block that was used is not empty again"
-    erase_us, words, gap_us = erase
+    erase_us, words, _ = erase
     compare("an erase of a sector of the Pico's own flash", erase_us / 1000)
     compare(
         "a program of a page of the Pico's own flash", (whole[0] - one[0]) / (_PAGES - 1) / 1000
@@ -52,4 +52,4 @@ def test_erase_and_program_and_what_stops_meanwhile(
     due = erase_us * _SAMPLED_HZ / 1e6
     compare("samples that come during an erase, of those due", 100 * words / due)
     measure("longest time without a timer's interrupt, in an erase", gap_us / 1000, "ms")
-    measure("longest time without a timer's interrupt, idle", idle[2] / 1000, "ms")
+    measure("longest time without a timer's interrupt, idle", idle_us / 1000, "ms")

@@ -3,7 +3,7 @@
 from sabot_hil.capabilities import Compare, Measure, Prompt
 from sabot_hil.suite.bare import scripts
 
-_UNREAD_S = 3.0
+_UNREAD_S = 1.5
 _UNREAD_REAL_S = 10.0
 """A host takes some 64 KB before it stops reading; a byte takes the Pico 50 us."""
 

@@ -40,7 +40,7 @@ class Assumption:
         change = f"not a constant; see {self.file}"
         if self.constant:
             new = self.value + (measured - self.emulated) * self.per_unit
-            change = f"change {self.constant} in {self.file} from {self.value:g} to {round(new):g}"
+            change = f"change {self.constant} in {self.file} from {self.value:,.0f} to {new:,.0f}"
         return Comparison(self.name, measured, self.unit, self.emulated, self.within, change)
 
 
@@ -96,12 +96,12 @@ TABLE = {
         Assumption("words of a fast state machine in 10 ms", "words", 10_000, 10, _NOT_MODELLED),
         Assumption("a word copied by DMA within RAM", "cycles", 0, 0.1, _NOT_MODELLED),
         _of_constant(
-            "an erase of a sector of the Pico's own flash", "ms", 5, "Times.erase_ns",
-            nor_chip.TYPICAL.erase_ns, _CHIP, _NS_IN_MS, added=2.9,
+            "an erase of a sector of the Pico's own flash", "ms", 3, "Times.erase_ns",
+            nor_chip.TYPICAL.erase_ns, _CHIP, _NS_IN_MS, added=0.3,
         ),
         _of_constant(
-            "a program of a page of the Pico's own flash", "ms", 0.08, "Times.program_ns",
-            nor_chip.TYPICAL.program_ns, _CHIP, _NS_IN_MS, added=0.12,
+            "a program of a page of the Pico's own flash", "ms", 0.06, "Times.program_ns",
+            nor_chip.TYPICAL.program_ns, _CHIP, _NS_IN_MS, added=0.08,
         ),
         Assumption("samples that come during an erase, of those due", "%", 100, 1, _NOT_MODELLED),
         Assumption("from a reset to the start of the timer", "ms", 0, 3, _NOT_MODELLED),
