@@ -34,7 +34,9 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 def board_class() -> "type[AnyBoard]":
     """Return the class of the board that this interpreter runs on."""
-    if sys.platform == "rp2":
+    if sys.platform == "rp2" and "RP2350" in sys.implementation._machine:
+        from sabot_firmware.boards.pico2.board import Board
+    elif sys.platform == "rp2":
         from sabot_firmware.boards.pico.board import Board
     else:
         from sabot_firmware.boards.sim.board import Board

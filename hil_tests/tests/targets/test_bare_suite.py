@@ -152,7 +152,7 @@ def test_a_chip_that_erases_slower_is_noticed(image: Image) -> None:
     prompt.close()
     (change,) = seen.changes.values()
     assert change.startswith(
-        "change Times.erase_ns in sabot_hil/emulation/nor_chip.py from 45,000,000 to 80"
+        "change Times.erase_ns in sabot_hil/emulation/nor_chip.py from 45,000,000 to 79,9"
     )
 
 

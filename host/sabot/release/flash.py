@@ -35,6 +35,7 @@ from sabot.link.client import Client
 from sabot.release import build as releases
 from sabot.release import layout
 from sabot.release.build import Release
+from sabot.release.picos import PICOS
 from sabot.release.update import Progress
 from sabot.retry import retried
 from sabot_protocol import release
@@ -46,7 +47,7 @@ _OLD = ("boot.py", "b.code", "b.list", "state/boot.new", "state/update")
 """Files to remove: those that MicroPython would run or import instead, those of the other slot, and
 those that ask for something at the next start."""
 
-_BOARDS = {"Raspberry Pi Pico with RP2040": "pico"}
+_BOARDS = {each.says: each.board for each in PICOS.values()}
 _SIMULATED = "linux"  # the platform that the simulated board's MicroPython is for
 _OUR_MAIN = "from boot import start"
 

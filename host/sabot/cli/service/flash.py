@@ -65,9 +65,11 @@ def flash(
         )
     built = flashing.signed_release(release, house)
     if image is not None:
-        content = bootloader_drive.image_bytes(image, Manifest(built.manifest).micropython)
+        manifest = Manifest(built.manifest)
+        content = bootloader_drive.image_bytes(image, manifest.micropython, manifest.board)
         with problems.status(plain(f"{image}: putting it on the board")):
-            names = [bootloader_drive.put_micropython(content, names[0] if names else None)]
+            port = names[0] if names else None
+            names = [bootloader_drive.put_micropython(content, port, board=manifest.board)]
     elif every:
         names = [info.serial for info in ports.attached()]
         if not names:
