@@ -26,6 +26,7 @@ A board owns its pins and ports. The firmware uses these members of it:
 - `halt(error)`: stop after an error that the firmware cannot handle; never returns
 """
 
+import os
 import sys
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -34,7 +35,8 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 def board_class() -> "type[AnyBoard]":
     """Return the class of the board that this interpreter runs on."""
-    if sys.platform == "rp2" and "RP2350" in sys.implementation._machine:
+    # Not sys.implementation._machine: a release shortens every name that begins with "_".
+    if sys.platform == "rp2" and "RP2350" in os.uname().machine:
         from sabot_firmware.boards.pico2.board import Board
     elif sys.platform == "rp2":
         from sabot_firmware.boards.pico.board import Board

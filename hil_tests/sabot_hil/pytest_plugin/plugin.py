@@ -30,8 +30,10 @@ from sabot_hil.capabilities import (
     Unable,
 )
 from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.report.limits import limit_of
 from sabot_hil.report.results import Comparison, Measurement
 from sabot_hil.targets import (
+    BOARD,
     NoSuchTarget,
     TargetChoice,
     choice_of,
@@ -204,6 +206,9 @@ def measure(request: pytest.FixtureRequest) -> Measure:
         at_most: float | None = None,
         at_least: float | None = None,
     ) -> None:
+        target = request.config.stash[_CHOICE].name
+        at_most = None if at_most is None else limit_on(target, name, at_most)
+        at_least = None if at_least is None else limit_on(target, name, at_least)
         measured = Measurement(name, value, unit, at_most, at_least)
         request.node.stash.setdefault(_MEASURED, []).append(measured)
         shown = f"{value:g} {unit}" + (f" ({measured.limits})" if measured.limits else "")
@@ -213,6 +218,12 @@ def measure(request: pytest.FixtureRequest) -> Measure:
             pytest.fail(beyond + (f" ({of})" if of else ""))
 
     return note
+
+
+def limit_on(target: str, name: str, emulated: float) -> float:
+    """Return the limit of a measurement on this target; `emulated` is the emulated Pico's."""
+    row = limit_of(name)
+    return row.board if target == BOARD and row is not None else emulated
 
 
 @pytest.fixture
