@@ -10,8 +10,8 @@ RP2040's (12.6.2.2), and 150 MHz give the same exact sample rate. `os.urandom` i
 number generator.
 """
 
-from sabot_firmware.boards.pico import board as pico
+from sabot_firmware.boards.pico.board import Board as PicoBoard
 
 
-class Board(pico.Board):
+class Board(PicoBoard):
     NAME = "pico2"
