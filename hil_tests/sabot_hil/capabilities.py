@@ -103,6 +103,9 @@ class Bench(CardBench, Protocol):
         Returns after the last sample; does not wait for the shoe.
         """
 
+    def plug_display(self, plugged: bool) -> None:
+        """Plug the display in or out while the shoe runs. Raises Unable."""
+
     def settle(self) -> "Outputs":
         """Wait until the shoe has acted on everything that was done."""
 
@@ -127,6 +130,13 @@ class ShoeLink(Protocol):
     def line(self) -> "SerialLine":
         """The bare link, for tests that do not talk as a host does; ends an earlier session."""
 
+    def suspend(self, seconds: float) -> None:
+        """Let the host suspend the shoe's USB port for so long; ends a session. Raises Unable."""
+
+    def replug(self) -> None:
+        """Let the host take the shoe's USB device away and take it back, while the shoe keeps its
+        power; ends a session. Raises Unable."""
+
     def attach(self) -> "Client":
         """A new session with the shoe, its time-outs by the target's clock; ends an earlier
         session."""
@@ -147,6 +157,10 @@ class Power(Protocol):
     def brown_out(self, us: int) -> None:
         """Let the supply fail for `us` microseconds, which the journal's chip may survive. Returns
         when the supply is back, whatever the shoe does."""
+
+    def sag(self, volts: float, *, fall_ms: float, low_ms: float, rise_ms: float) -> None:
+        """Let the shoe's 3.3 V fall to `volts` evenly, stay there, and rise again, each for so
+        long. Returns when the supply is back, whatever the shoe does. Raises Unable."""
 
     def off_in_flash(self, operation: int, share: float) -> None:
         """Cut the power during the `operation`-th operation of the journal's chip from now on
