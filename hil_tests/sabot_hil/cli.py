@@ -310,16 +310,20 @@ def _prepared(target: str, uf2: Path | None, bench: str | None) -> Path | None:
             RealPrompt(choice.serial).close()
     if choice.name == "emulator":
         from sabot_hil.emulation import uf2 as images
+        from sabot_hil.kit import releases
 
         file = images.find_image(choice.image)
         image = images.read_image(file)
         with _step("The emulator, compiled once for each user"):
             from sabot_hil.targets import emulator  # its import compiles it
-        with _step("The firmware, compiled once for each version"):
-            emulator.firmware_files()
+        _compile("pico")
+        if choice.bench:
+            _compile(releases.BENCH)
         with _step("A new unit, started with MicroPython once for each version"):
             emulator.started_unit(image)
         return file.resolve()
+    if choice.name == "sim":
+        _compile("sim")
     if choice.name == "board":
         from sabot_hil.capabilities import BrokenRig
         from sabot_hil.targets.bench_board import BenchBoard
@@ -329,6 +333,15 @@ def _prepared(target: str, uf2: Path | None, bench: str | None) -> Path | None:
         except BrokenRig as error:
             raise RigBroken(str(error)) from None
     return None
+
+
+def _compile(board: str) -> None:
+    """Compile what runs on a board, if it was not yet, and say so meanwhile."""
+    from sabot_hil.kit import releases
+
+    if not releases.is_compiled(board):
+        with _step("The firmware, compiled once for each version"):
+            releases.compiled(board)
 
 
 @contextmanager
