@@ -385,6 +385,7 @@ class BoardPower:
     def sag(self, volts: float, *, fall_ms: float, low_ms: float, rise_ms: float) -> None:
         """Let the supply sag. Raises Unable if this bench board has no filter for its level."""
         us = [round(1000 * ms) for ms in (fall_ms, low_ms, rise_ms)]
+        self._eyes.wants_supply = None  # the sense may see the sag
         try:
             self._board.command(rig.SAG, round(1000 * volts), *us)
         except RigRefused as refused:
@@ -393,6 +394,9 @@ class BoardPower:
             raise Unable(
                 "this bench board has no filter for the level of the supply; see hil_tests/wiring"
             ) from None
+        finally:
+            self._eyes.wait_for(lambda: self._eyes.supply, _SUPPLY_S)
+            self._eyes.wants_supply = True
 
     def off_in_flash(self, operation: int, share: float) -> None:
         """Raise Unable."""
