@@ -1,27 +1,58 @@
 """The part of the sealing secret on the chip, over whole laps of the keyring: a board's heap has no
 room for such a flash."""
 
+import random
+
 from firmware.tests.journal.test_keyring import (
-    _FIRST,
-    _SLOTS,
+    FIRST,
     SECTORS,
-    _check,
-    _new,
+    SLOTS,
     _part,
     _put_hand,
+    check,
+    keep,
+    new,
+    number_of,
 )
 from firmware.tests.support.naive_chain import NaiveChain
+from protocol.tests.helpers import seed_random
 
 
 def test_the_part_of_the_sealing_secret_stays_while_the_ring_goes_round_and_wears_no_more() -> None:
-    naive = NaiveChain(_FIRST)
-    unit, flash = _new()
+    naive = NaiveChain(FIRST)
+    unit, flash = new()
     _put_hand(unit, _part(1))
-    for epoch in range(1, SECTORS * _SLOTS + 200):
+    for epoch in range(1, SECTORS * SLOTS + 200):
         if epoch % 40 == 0:
             unit.tidy()
         unit.step()
         assert unit.ring.hand_secret == _part(1)
         if epoch % 97 == 0:
-            unit = _check(flash, epoch, naive)
+            unit = check(flash, epoch, naive)
     assert unit.ring.hand_secret == _part(1) and max(flash.erases) <= 2
+
+
+def test_key_pool_and_part_are_all_there_over_a_lap_in_whatever_order_they_are_written() -> None:
+    seed_random()
+    naive = NaiveChain(FIRST)
+    unit, flash = new()
+    keep(unit, 1)
+    _put_hand(unit, _part(1))
+    epoch, pool, part = 0, 1, 1
+    for turn in range(SECTORS * SLOTS + 300):
+        kind = random.choice("kkkpph")
+        if kind == "k":
+            unit.step()
+            epoch += 1
+        elif kind == "p":
+            pool += 1
+            keep(unit, pool)
+        else:
+            part += 1
+            _put_hand(unit, _part(part))
+            assert not flash.holds(_part(part - 1))
+        if turn % 5 == 0:
+            unit.tidy()
+        if turn % 37 == 0:
+            unit = check(flash, epoch, naive)
+            assert number_of(unit) == pool and unit.ring.hand_secret == _part(part)
