@@ -63,3 +63,9 @@ def test_every_rate_of_its_state_machines_is_exact_from_its_clock() -> None:
     for hertz in rates:
         assert 256 * _RP2350_HZ % hertz == 0
         assert 1 <= _RP2350_HZ // hertz < 65536
+
+
+def test_its_oscillator_s_random_bit_is_at_the_address_of_an_rp2350() -> None:
+    """pico-sdk, rp2350: ROSC_BASE and ROSC_RANDOMBIT_OFFSET. At the RP2040's is another block."""
+    assert Board.RANDOM_BIT == 0x400E8000 + 0x20
+    assert pico.Board.RANDOM_BIT == 0x40060000 + 0x1C

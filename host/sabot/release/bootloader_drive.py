@@ -38,12 +38,8 @@ _AGAIN = "hold BOOTSEL while you plug the board in, and try again"
 def image_bytes(path: Path, oldest: str, board: str = "pico") -> bytes:
     """Read the UF2 file at `path`, which must be MicroPython `oldest` or newer for this board.
 
-    Raises ImageUnusable, also if no image is put on that kind of board.
+    Raises ImageUnusable.
     """
-    if board not in PICOS:
-        raise ImageUnusable(
-            f"{path}: the release is for {board}, which takes no image; leave --micropython out"
-        )
     how = f"get {PICOS[board].download} v{oldest} (.uf2) from the MicroPython project"
     image, data = uf2.read_whole(path, how, board)
     try:

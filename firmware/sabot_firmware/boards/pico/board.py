@@ -88,8 +88,6 @@ _ADC_TENTH_MV = const(33000)  # the ADC's whole range
 _OSCILLATOR, _ADC, _SYSTEM = const(0), const(1), const(3)
 _APART = const(16)  # turns of a loop, 5 us: the oscillator needs some time for another bit
 _UNUSED_BITS = const(4)  # MicroPython makes 16 bits of the converter's 12
-_RANDOM_BIT = const(0x4006001C)
-"""The register ROSC: RANDOMBIT (RP2040 data sheet, 2.17.8)."""
 _CTRL_C = const(3)
 _BUZZER_HZ = const(2700)
 _HALF_THE_TIME = const(32768)  # the duty, of 65,536
@@ -100,6 +98,8 @@ _SPI_HZ = const(24_000_000)  # the most v1.28 makes of its 48 MHz clock; the chi
 
 class Board:
     NAME = "pico"
+    RANDOM_BIT = 0x4006001C
+    """The register ROSC: RANDOMBIT (RP2040 data sheet, 2.17.8)."""
 
     def __init__(self) -> None:
         self._lock = Lock(_output("lock"))  # first, because all else takes time or may fail
@@ -231,7 +231,7 @@ class Board:
         if source == _SYSTEM:
             buf[:] = os.urandom(len(buf))
         elif source == _OSCILLATOR:
-            _random_bits(buf, len(buf), _RANDOM_BIT)
+            _random_bits(buf, len(buf), self.RANDOM_BIT)
         elif source == _ADC:
             _fill(buf, self._adc.read_u16, _UNUSED_BITS)
         else:

@@ -23,7 +23,7 @@ def test_state_machines_and_dma_keep_their_rates(pico: Prompt, compare: Compare)
 def test_random_numbers_look_random_and_differ_after_each_start(
     pico: Prompt, measure: Measure
 ) -> None:
-    """The ring oscillator's bit is what can be seen of their source; the emulated one is stuck."""
+    """The ring oscillator's bit is what can be seen of their source."""
     count, ones, same, took_us, drawn_ones, different = pico.run(scripts.RANDOM)
     measure("ones in the ring oscillator's bit", 100 * ones / count, "%")
     measure("bits of it that are as the bit before", 100 * same / (count - 1), "%")
