@@ -56,7 +56,18 @@ _TICK = const(2)
 _JOURNAL = const(3)
 _HAD_TURN = const(1)
 _WAITS = const(2)
+_SUPPLY_LOOKS = const(100)  # 5 s
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
+
+
+def _wait_for_supply(board: "Board") -> None:
+    """Wait until the supply is good: a start writes. Raises RuntimeError after 5 s."""
+    for _ in range(_SUPPLY_LOOKS):
+        if board.supply_good():
+            return
+        board.feed()
+        board.sleep_ms(TICK_MS)
+    raise RuntimeError("SUPPLY LOW")
 
 
 class Shoe:
@@ -65,6 +76,7 @@ class Shoe:
 
     def __init__(self, board: "Board", running: "RunningRelease | None" = None) -> None:
         self.board = board
+        _wait_for_supply(board)
         self.running = running or RunningRelease()
         self.restart_due = False
         """Whether to restart as soon as no card can come."""
@@ -82,6 +94,7 @@ class Shoe:
         self.dealing = Dealing(game, card_set, 0)
         self.journal = Journal(board.flash, buffers.journal)
         self.journal.alive = board.feed
+        self.journal.may_write = board.supply_good
         # The buffer of passes serves as a work buffer: it holds no pass yet.
         self.journal.mount(buffers.recent)
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
@@ -132,7 +145,7 @@ class Shoe:
             board, self.journal, self.outbox, self.guard, self.heap, self.running, self.reader,
             self.acting, self.at_rest,
         )  # fmt: skip
-        self._record_boot(resumed)
+        self._record_boot(resumed, settings.get("check_cards") == "if_opened")
         self.journal.restore_lost()
         self.journal.alive = None
         self.presenting.show()
@@ -248,11 +261,14 @@ class Shoe:
             raise StoreError("no command key: flash and provision this board again")
         return key
 
-    def _record_boot(self, resumed: Recovery) -> None:
-        """Record the start, then the events that were not yet on flash when the power went."""
+    def _record_boot(self, resumed: Recovery, trusts_latch: bool) -> None:
+        """Record the start, then the events that were not yet on flash when the power went.
+        `trusts_latch`: the house is asked only if a latch says that the lid was opened."""
         recorder, dealing, board = self.recorder, self.dealing, self.board
         chain: bytes = self.store.load(_CHAIN)  # type: ignore[assignment]
+        opened = (board.lid_opened, board.compartment_opened)
         start = (board.reset_cause, VERSION, self.build, board.NAME, dealing.game.name, chain)
+        start += opened
         recorder.record(events.BOOT, dealing.shoe, dealing.round, start)
         for shape, shoe, round_, values in resumed.missing:
             recorder.record(shape, shoe, round_, values)
@@ -276,6 +292,10 @@ class Shoe:
         switches = board.switches()
         for switch in range(len(enums.SWITCHES)):
             self.acting.switched(switch, switches >> switch & 1 == 1)
+        # After the switches: a key that was turned without power has seen no question.
+        if not self._was_watched(trusts_latch):
+            self.acting.unchecked = True
+            self.acting.ask_if_due()
         undone = self.running.undone()
         if undone:
             self.acting.record(events.UPDATE_UNDONE, (undone,))
@@ -285,10 +305,22 @@ class Shoe:
         self.hold_rounds()
         self.acting.keep_state()
         self.journal.drain()
+        self.acting.arm_due = True
         if undone:
             self.running.forget_undone()
         if news:
             self.store.remove(_NEWS)
+
+    def _was_watched(self, trusts_latch: bool) -> bool:
+        """Whether the cards could not be changed since a program last watched the lid: it restarted
+        with the power on, or the house trusts a latch that remembers an opened lid. A cause that is
+        not known counts as a loss of power, and so does a program that is not the shoe."""
+        board = self.board
+        if board.lid_opened or board.compartment_opened:
+            return False
+        if enums.RESET_CAUSES[board.reset_cause] in ("watchdog", "command", "error"):
+            return True
+        return trusts_latch and board.lid_opened is False
 
     async def _deal(self) -> None:
         board, journal, priority = self.board, self.journal, self._priority
@@ -353,6 +385,9 @@ class Shoe:
     async def _listen(self) -> None:
         turns = self.ticking.turns
         while True:
+            while not self.board.supply_good():  # a command may write to the board's own flash
+                turns[_LISTEN] = _HAD_TURN
+                await asyncio.sleep_ms(WRITING_MS)
             await self._priority.cards_first()
             turns[_LISTEN] = _WAITS
             data = await self.board.read_link()
@@ -401,7 +436,8 @@ class Shoe:
             await self._priority.cards_first()
             self.ticking.turns[_TICK] = _HAD_TURN
             self.ticking.tick()
-            self.tend_randomness()
+            if self.board.supply_good():
+                self.tend_randomness()
             await self._write_out(_TICK)
             self.presenting.show_changes()
             self._to_send.set()

@@ -31,6 +31,12 @@ A board owns its pins and ports. The firmware uses these members of it:
 - `restarts`: how often the shoe has restarted because something went wrong, each time soon after
   its start; `settle()`: this time it works
 - `lock_obeys()`: whether the lock's output is off if it must be shut
+- `lock_follows()`: whether the bolt is where that output wants it, by a contact that senses it;
+  True on a board without one
+- `supply_good()`: whether the supply is high enough, and not falling, so that an operation of a
+  flash may begin; True on a board that cannot tell
+- `lid_opened`, `compartment_opened`: whether a latch that needs no power says that the lid, or the
+  compartment with the board, was opened since `arm_latches()`; None on a board without that latch
 - `reset(cause)`: start again, as after a loss of power; the next start has this `reset_cause`
 - `halt(error)`: stop after an error that the firmware cannot handle; never returns
 

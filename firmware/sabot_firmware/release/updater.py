@@ -36,6 +36,7 @@ _NO_UNIT = "NOT PROVISIONED\n"
 _NO_FIRMWARE = "NO FIRMWARE\nUPDATE THIS SHOE"
 _LIT = 1 << enums.LAMPS.index("error")
 _COMMAND = enums.RESET_CAUSES.index("command")
+_SOFTWARE = enums.RESET_CAUSES.index("software")
 _LOOK_MS = 8
 _PAUSE_MS = 4
 _POOL = "update_pool"
@@ -47,6 +48,8 @@ _OF_TRANSFER = (messages.UPDATE, messages.UPDATE_PART, messages.PROVISION)
 _RESTARTING = enums.UPDATE_STAGES.index("restarting")
 _SWITCH = enums.SWITCHES.index("service_on")
 _SERVICE = 1 << _SWITCH
+_LID = 1 << enums.SWITCHES.index("lid_open")
+_LID_OPENED = inputs.switched(enums.SWITCHES.index("lid_open"), True)
 _SERVICE_CHANGES = (inputs.switched(_SWITCH, False), inputs.switched(_SWITCH, True))
 
 
@@ -92,6 +95,7 @@ class Updater:
         self._store = SettingsStore(board.storage)
         self._is_unit = boot.is_unit(root)
         self._service_on = bool(board.switches() & _SERVICE)
+        self._lid_opened = bool(board.switches() & _LID)
         key: bytes = _load(self._store, "release_key")  # type: ignore[assignment]
         self._update = Update(root, slot or boot.SLOTS[1], key, board.NAME)
         self._provision = None
@@ -190,11 +194,15 @@ class Updater:
             while change != inputs.NONE:
                 if change in _SERVICE_CHANGES:
                     self._service_on = change == _SERVICE_CHANGES[1]
+                elif change == _LID_OPENED:
+                    self._lid_opened = True
                 change = self.board.take_input()
 
     async def _listen(self) -> None:
         while True:
             data = await self.board.read_link()
+            while not self.board.supply_good():
+                await asyncio.sleep_ms(_PAUSE_MS)  # type: ignore[attr-defined]
             self._link.feed(data, self.board.ticks_ms())
             await asyncio.sleep_ms(0)  # type: ignore[attr-defined]
 
@@ -211,8 +219,9 @@ class Updater:
             if not size and (self._restart_due or self._given_up()):
                 if self._provision is not None:
                     self._provision.complete()
-                self.board.reset(_COMMAND)
-            if self._update.busy():
+                # A shoe that starts by a command deals on without the supervisor.
+                self.board.reset(_SOFTWARE if self._lid_opened else _COMMAND)
+            if self._update.busy() and self.board.supply_good():
                 self._heard_ms = self.board.ticks_ms()
                 self._update.step()
             await asyncio.sleep_ms(0 if size else _PAUSE_MS)  # type: ignore[attr-defined]

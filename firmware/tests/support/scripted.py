@@ -37,6 +37,9 @@ class ScriptedBoard:
     serial = "TEST-1"
     reset_cause = restarts = 0
     LOOK_BYTES = 2000
+    lid_opened = compartment_opened = None
+    follows = supply = True
+    armed = 0
 
     def __init__(self, folder, flash):
         self.storage = folder.path
@@ -118,6 +121,15 @@ class ScriptedBoard:
 
     def lock_obeys(self):
         return True
+
+    def lock_follows(self):
+        return self.follows
+
+    def supply_good(self):
+        return self.supply
+
+    def arm_latches(self):
+        self.armed += 1
 
     def set_lock(self, released):
         self.seen.append("open" if released else "shut")

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import tty
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TextIO
@@ -68,12 +68,14 @@ _GAME = "game"
 _PROVISIONED = "provisioned"
 _RESET = 3  # the exit code in sabot_firmware/boards/sim/board.py, which adds a cause
 _CAUSES = {
-    _RESET + enums.RESET_CAUSES.index(cause): cause for cause in ("watchdog", "command", "error")
+    _RESET + enums.RESET_CAUSES.index(cause): cause
+    for cause in ("watchdog", "command", "error", "software")
 } | {_RESET: "software"}
 _WENT_WRONG = ("watchdog", "error")
 _SETTLED = b"s"
 _WATCHDOG_RESET = -signal.SIGKILL
 _WATCHDOG = "SABOT_WATCHDOG"  # sabot_firmware/boards/sim/watchdog.py
+_PARTS = "SABOT_PARTS"  # sabot_firmware/boards/sim/board.py
 _STARTER = "sabot_firmware.boards.sim.start"
 _HOST = "/host"  # where the starter mounts this machine's files
 _KEPT = "/state"
@@ -90,7 +92,7 @@ class SimulatedShoe:
     (firmware/README.md). `flash_speed_permille` is the time that the journal's chip takes, in
     permille of a real chip's; `trace` is a file that records what is done to the chip.
     `watchdog_s` is the time of the board's watchdog, in seconds; with None only a board with slots
-    has one, of WATCHDOG_S. Use the object as a context manager, or call `close()`.
+    has one, of WATCHDOG_S. `latches` are those that the board has, of `channel.LATCHES`. Use the object as a context manager, or call `close()`.
 
     A new unit with `files` (from `sabot.release.layout.contents` for the board "sim") has them on a
     simulated flash, whose file system its MicroPython mounts. It runs from the slots there and
@@ -114,6 +116,7 @@ class SimulatedShoe:
         files: Mapping[str, bytes] | None = None,
         provisioned: bool = True,
         watchdog_s: float | None = None,
+        latches: Collection[str] = (),
     ) -> None:
         self.unit = unit
         self._temporary = tempfile.TemporaryDirectory(prefix="sabot-") if state is None else None
@@ -142,7 +145,7 @@ class SimulatedShoe:
         self._process: subprocess.Popen[bytes] | None = None
         self._process_lock = threading.Lock()  # held while the process is started or stopped
         self._errors = open(self.state / _STDERR, "ab", opener=_no_link)
-        self.bench = SimHands(self._restarting)
+        self.bench = SimHands(self._restarting, latches)
 
     def __enter__(self) -> "SimulatedShoe":
         return self
@@ -178,6 +181,7 @@ class SimulatedShoe:
         program = ["sabot_firmware.main"]
         descriptors = [theirs.fileno()]
         watched = {}
+        parts = {_PARTS: " ".join(self.bench.latches())}
         feed_in = feed_out = -1
         if slots or self._watchdog_s is not None:
             feed_in, feed_out = os.pipe()  # the firmware writes to it to feed the watchdog
@@ -204,7 +208,7 @@ class SimulatedShoe:
                 *arguments,
             ],
             cwd=FIRMWARE,
-            env=environment() | watched,
+            env=environment() | watched | parts,
             stdin=self._link,
             stdout=self._link,
             stderr=self._errors,

@@ -148,6 +148,8 @@ class Board:
     """Samples are 10,000 bytes a second."""
     RANDOM_BIT = 0x4006001C
     """The register ROSC: RANDOMBIT (RP2040 data sheet, 2.17.8)."""
+    lid_opened = compartment_opened = None
+    """The reference board has neither latch, no contact at the bolt, and no view of the supply."""
 
     def __init__(self) -> None:
         self._lock = Lock(_output("lock"))  # first, because all else takes time or may fail
@@ -311,6 +313,11 @@ class Board:
     def set_lock(self, released: bool) -> None:
         self._lock.set(released)
         self._led.value(HIGH if released else LOW)
+
+    def lock_follows(self) -> bool:
+        return True
+
+    supply_good = arm_latches = lock_follows
 
     def set_lamps(self, lit: int) -> None:
         for i in range(len(self._lamps)):
