@@ -33,7 +33,7 @@ FROM_BENCH = (
     Message(
         99,
         "parts",
-        "To a shoe that senses its bolt and its supply: how these are now.",
+        "To the shoe: how its bolt and its supply are now, if it senses them.",
         Field("bolt_stuck", "flag", "whether the bolt no longer follows the lock"),
         Field("supply_low", "flag", "whether the supply falls"),
     ),
@@ -73,7 +73,7 @@ TO_BENCH = (
     Message(
         117,
         "latches_armed",
-        "From a shoe with latches: they are ready to remember that something is opened.",
+        "From the shoe: its latches are ready to remember that something is opened.",
         Field("armed", "flag", "always true"),
     ),
 )

@@ -164,11 +164,17 @@ class FileFlash(SimFlash):
             file.write(bytes([octet ^ 1]))
 
 
-def started(folder, flash=None, switches_on=0):
-    """Return a board and its shoe: the unit of `folder` and `flash`; without `flash` a new one."""
+def started(folder, flash=None, switches_on=0, cause=None, **parts):
+    """Return a board and its shoe: the unit of `folder` and `flash`; without `flash` a new one.
+    `parts` are attributes of the board, such as `lid_opened`."""
     build_module.build_of_packages = lambda chunk: bytes(32)  # it has separate tests
     board = ScriptedBoard(folder, flash or new_chip())
     board.switches_on = switches_on
+    if cause is None:  # an old unit starts as after a hang: otherwise it may ask for the key
+        cause = "power_on" if flash is None else "watchdog"
+    board.reset_cause = enums.RESET_CAUSES.index(cause)
+    for part in parts:
+        setattr(board, part, parts[part])
     if flash is None:
         provision(folder, board.flash)
     board.shoe = Shoe(board)
@@ -233,14 +239,15 @@ def parts_of(data, covered):
     return data[:last_mark], data[last_mark:covered], data[covered:]
 
 
-def again(folder, board, switches_on=0):
-    """Start the same unit again after a loss of power."""
+def again(folder, board, switches_on=0, cause="watchdog"):
+    """Start the same unit again: after a hang, with the power on, it goes on without the supervisor.
+    After `power_on` with cards in play it asks for the supervisor's key."""
     before = board.shoe  # free its memory first: the heap is as small as the board's
     before.reader = before.passes = before.health = before.link = before._turns = None
     before.journal = before.outbox = before.recorder = before.guard = None
     before.sensing = before.acting = before.presenting = before.ticking = None
     board.flash.power_on()
-    return started(folder, board.flash, switches_on)
+    return started(folder, board.flash, switches_on, cause)
 
 
 def check_chain(shoe):

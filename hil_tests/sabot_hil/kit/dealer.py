@@ -37,6 +37,7 @@ MINI: Mapping[str, Any] = {
 _FACE_DOWN = ("P", "B", "REVEAL IF TURNED")
 _WON = {"player": "PLAYER WINS", "banker": "BANKER WINS", "tie": "TIE HAND"}
 
+_CHECK_CARDS = "CHECK CARDS, KEY"
 _MOST_PRESSES = 25
 _CUT_IN_FRONT = 380  # cards after the cut card
 
@@ -163,6 +164,14 @@ def turn_key(bench: Controls) -> None:
     bench.switch("key_on", False)
 
 
+def check_cards(bench: Controls) -> Outputs:
+    """The supervisor looks at the cards and turns the key, if the shoe asks for it after a loss of
+    power; returns what it shows then."""
+    if bench.outputs.display[6:7] == (_CHECK_CARDS,):
+        turn_key(bench)
+    return bench.outputs
+
+
 def end_shoe(bench: Controls) -> None:
     """As the supervisor, void an open round and end the shoe of cards."""
     bench.switch("key_on", True)
@@ -180,6 +189,7 @@ def enter(bench: Controls, card: str) -> None:
     _choose(bench, card)
     bench.press("reveal")
     bench.switch("key_on", False)
+    check_cards(bench)
 
 
 def resolve_stop(bench: Controls, card: str) -> bool:
@@ -202,15 +212,16 @@ def resolve_stop(bench: Controls, card: str) -> bool:
             _choose(bench, card)
         if not asks_for_a_card(bench.press("reveal")):
             break
-    shown = bench.switch("key_on", False)
+    bench.switch("key_on", False)
+    shown = check_cards(bench)
     assert not asks_for_a_card(shown), shown
     return again
 
 
 def asks_for_a_card(shown: Outputs) -> bool:
-    """Whether the shoe has stopped because of a card. Cards missing at the end of the shoe are
-    another kind of stop."""
-    return shown.title.startswith("STOP") and "CARDS MISSING" not in shown.display
+    """Whether the shoe has stopped because of a card. Cards missing at the end of the shoe, and
+    cards to be checked after a loss of power, are other kinds of stop."""
+    return shown.title.startswith("STOP") and not {"CARDS MISSING", _CHECK_CARDS} & set(shown.display)
 
 
 def _choose(bench: Controls, card: str) -> None:
