@@ -53,7 +53,7 @@ class Acting:
         self.stopped = False
         """Whether buttons and switches wait for the restart that is due."""
         self.unchecked = False
-        """Whether this start must ask for the supervisor, because no program has watched the lid."""
+        """Whether this start must ask for the supervisor: no program has watched the lid."""
         self.arm_due = False
         """Whether the latches of the lid and the compartment are to be made ready to remember."""
         self.cards_closed = False

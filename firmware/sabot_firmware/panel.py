@@ -82,7 +82,7 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
     if state.asked:  # what each button does now, over the state of the host
         remedy = "VOID: MISDEAL" if state.decided else ""
         link = "" if state.can_change_game() else "BURN: ENDS SHOE"
-    elif state.ghost == shoe_of_cards.GHOST_ASKED:
+    elif state.ghost == shoe_of_cards.GHOST_ASKED and not state.error:
         remedy = "REVEAL: GHOST"
     if state.ghost == shoe_of_cards.GHOST_MARKED:
         notice = notice or "GHOST HAND %d" % state.ghosts

@@ -1,7 +1,6 @@
 """A start after which no program has watched the lid: the supervisor checks the cards before play
 goes on."""
 
-from firmware.tests.test_store import Folder
 from firmware.tests.support.scripted import (
     BURN,
     KEY,
@@ -18,8 +17,11 @@ from firmware.tests.support.scripted import (
     recorded,
     started,
 )
+from firmware.tests.test_store import Folder
+from protocol.tests.helpers import raised
+from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import SettingsStore
-from sabot_firmware.table import inputs
+from sabot_firmware.table import input_log, inputs
 from sabot_firmware.table.dealing import UNREADABLE
 from sabot_firmware.table.shoe_of_cards import ENDED, NO_ERROR, POWER_WAS_OFF
 from sabot_protocol import enums
@@ -181,3 +183,43 @@ def test_the_latches_are_made_ready_once_the_closed_lid_is_on_flash():
         board.play(shoe, _CLOSED)
         shoe.ticking.tick()
         assert board.armed == 2
+
+
+def test_no_operation_of_the_journals_chip_begins_while_the_supply_falls():
+    with Folder() as folder:
+        board, shoe = loaded(folder, "4C")
+        begun = []
+        program, erase = board.flash.program, board.flash.erase
+        board.flash.program = lambda *given: (begun.append("program"), program(*given))
+        board.flash.erase = lambda *given: (begun.append("erase"), erase(*given))
+        board.supply = False
+        shoe.acting.carry_out([input_log.PRESSED, 0])
+        for _ in range(50):
+            shoe.journal.step(True)
+        assert not begun and shoe.journal.unwritten()
+        board.supply = True
+        shoe.journal.drain()
+        assert begun and not shoe.journal.unwritten()
+
+
+def test_a_start_waits_for_the_supply_before_it_writes_and_says_so_if_it_does_not_come():
+    with Folder() as folder:
+        board, _ = loaded(folder, "4C")
+        board.supply = False
+        assert raised(RuntimeError, Shoe, board)
+
+
+def test_a_trial_asks_once_it_is_confirmed_and_hands_the_question_on_if_it_is_not():
+    with Folder() as folder:
+        board, shoe = loaded(folder, "4C")
+        shoe.acting.unchecked = shoe.running.on_trial = True
+        shoe.ticking.tick()
+        assert shoe.dealing.error == NO_ERROR
+        resets = []
+        board.reset = resets.append
+        shoe.running.may_go_on = lambda now_ms: False
+        shoe.ticking.restart_if_due(False)
+        assert [enums.RESET_CAUSES[cause] for cause in resets] == ["software"]
+        shoe.running.on_trial = False
+        shoe.ticking.tick()
+        assert shoe.dealing.error == POWER_WAS_OFF

@@ -20,7 +20,7 @@ _KEPT = (
 )  # fmt: skip
 """The kept fields of the dealing, besides the inventory and the pending card. An empty name is the
 place of a field of the round (`KEPT`): firmware 0.1.0 had the round's fields there. Older states
-end with `after_cut`. `unchecked` is left out if it is False: firmware 0.2.0 takes no further field."""
+end with `after_cut`. `unchecked` is left out if it is False: older firmware takes no more."""
 
 _VERSION = 1
 _SEALED_VERSION = 2

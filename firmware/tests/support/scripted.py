@@ -240,7 +240,7 @@ def parts_of(data, covered):
 
 
 def again(folder, board, switches_on=0, cause="watchdog"):
-    """Start the same unit again: after a hang, with the power on, it goes on without the supervisor.
+    """Start the same unit again. After a hang, with the power on, it goes on by itself.
     After `power_on` with cards in play it asks for the supervisor's key."""
     before = board.shoe  # free its memory first: the heap is as small as the board's
     before.reader = before.passes = before.health = before.link = before._turns = None

@@ -221,7 +221,9 @@ def resolve_stop(bench: Controls, card: str) -> bool:
 def asks_for_a_card(shown: Outputs) -> bool:
     """Whether the shoe has stopped because of a card. Cards missing at the end of the shoe, and
     cards to be checked after a loss of power, are other kinds of stop."""
-    return shown.title.startswith("STOP") and not {"CARDS MISSING", _CHECK_CARDS} & set(shown.display)
+    return shown.title.startswith("STOP") and not {"CARDS MISSING", _CHECK_CARDS} & set(
+        shown.display
+    )
 
 
 def _choose(bench: Controls, card: str) -> None:

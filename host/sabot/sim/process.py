@@ -92,7 +92,8 @@ class SimulatedShoe:
     (firmware/README.md). `flash_speed_permille` is the time that the journal's chip takes, in
     permille of a real chip's; `trace` is a file that records what is done to the chip.
     `watchdog_s` is the time of the board's watchdog, in seconds; with None only a board with slots
-    has one, of WATCHDOG_S. `latches` are those that the board has, of `channel.LATCHES`. Use the object as a context manager, or call `close()`.
+    has one, of WATCHDOG_S. `latches` are those that the board has, of `channel.LATCHES`. Use the
+    object as a context manager, or call `close()`.
 
     A new unit with `files` (from `sabot.release.layout.contents` for the board "sim") has them on a
     simulated flash, whose file system its MicroPython mounts. It runs from the slots there and

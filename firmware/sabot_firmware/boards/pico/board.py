@@ -170,7 +170,7 @@ class Board:
         self._elapsed_ms = 0
         for sensor in SENSORS:
             _input(sensor)
-        self._sampler = Sampler(_pin(SENSORS[0]))
+        self._sampler = Sampler(pin_of(SENSORS[0]))
         self._ring = self._sampler.ring
         self.overruns = 0
         """How often samples were lost because they were not read in time."""
@@ -179,7 +179,7 @@ class Board:
         self.sleep_ms = time.sleep_ms
         self._sampling = False
         self._set_up_inputs()
-        self._buzzer = machine.PWM(_pin("buzzer"), freq=_BUZZER_HZ, duty_u16=0)
+        self._buzzer = machine.PWM(pin_of("buzzer"), freq=_BUZZER_HZ, duty_u16=0)
         self._buzzing = False
         self._quiet_ms = self._ticks_ms
         self._display = Display(_display_bus)
@@ -218,7 +218,7 @@ class Board:
         """The journal's chip. The first use opens it and raises FlashError if it fails: by then
         the display can show that."""
         if self._flash is None:
-            sck, mosi, miso = (_pin("journal_" + line) for line in ("clock", "mosi", "miso"))
+            sck, mosi, miso = (pin_of("journal_" + line) for line in ("clock", "mosi", "miso"))
             spi = machine.SPI(0, baudrate=_SPI_HZ, sck=sck, mosi=mosi, miso=miso)
             self._flash = NorFlash(spi, self._journal_select)
         return self._flash
@@ -245,7 +245,7 @@ class Board:
             # Not earlier: the start of the shoe takes longer than the ring has room for.
             self._sampling = True
             self._sampler.start()
-            self._lock.watch(_pin(SENSORS[0]), self._ring)
+            self._lock.watch(pin_of(SENSORS[0]), self._ring)
         if self._contacts.waits():
             self._look()
         if self._buzzing and time.ticks_diff(time.ticks_ms(), self._quiet_ms) >= 0:
@@ -280,7 +280,7 @@ class Board:
     def levels(self) -> int:
         levels = 0
         for i in range(len(SENSORS)):
-            levels |= _pin(SENSORS[i]).value() << i
+            levels |= pin_of(SENSORS[i]).value() << i
         return levels
 
     def noise(self, source: int, buf: memoryview) -> None:
@@ -356,7 +356,7 @@ class Board:
             self.feed()
         sys.print_exception(error)
         self._stdout.write(b"\0")  # ends the trace, which is one damaged frame for the host
-        service = _pin("switch_service_on")
+        service = pin_of("switch_service_on")
         on = _PIN_OF["switch_service_on"][1]
         while True:
             micropython.kbd_intr(_CTRL_C if service.value() == on else -1)
@@ -421,14 +421,20 @@ def _fill(buf: memoryview, read: "Callable[[], int]", shift: int) -> None:
         buf[at] = read() >> shift & 0xFF
 
 
-def _pin(part: str) -> machine.Pin:
+def pin_of(part: str) -> machine.Pin:
+    """Return the pin of a part of PINS."""
     return machine.Pin(_PIN_OF[part][0])
 
 
 def _input(part: str) -> machine.Pin:
     """Set the pin up with a pull-up, so that a sensor head that is not plugged in reads as covered,
     not as idle."""
-    return machine.Pin(_PIN_OF[part][0], machine.Pin.IN, machine.Pin.PULL_UP)
+    return pulled_up(_PIN_OF[part][0])
+
+
+def pulled_up(gpio: int) -> machine.Pin:
+    """Set a pin up as an input with a pull-up."""
+    return machine.Pin(gpio, machine.Pin.IN, machine.Pin.PULL_UP)
 
 
 def _display_bus() -> machine.I2C:

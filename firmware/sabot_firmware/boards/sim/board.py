@@ -45,6 +45,9 @@ class Board:
     dealing, if there is one."""
     overruns = 0
     """Samples come in messages and wait there, so none is ever lost."""
+    _released = _bolt_stuck = _supply_low = False
+    _bolt = False
+    """Whether the bolt is where it lets a card out."""
 
     def __init__(self) -> None:
         descriptor, self.storage, journal, self.serial, cause, switches, speed = sys.argv[1:8]
@@ -56,8 +59,6 @@ class Board:
             else None
             for name in ("lid", "compartment")
         ]
-        self._released = self._bolt_stuck = self._supply_low = False
-        self._bolt = False  # whether it is where it lets a card out
         self._watchdog = watchdog = Watchdog()
         self.restarts = watchdog.restarts
         self.watch, self.feed = watchdog.start, watchdog.feed
