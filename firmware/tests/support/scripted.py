@@ -36,7 +36,7 @@ class ScriptedBoard:
     NAME = "none"
     serial = "TEST-1"
     reset_cause = restarts = 0
-    LOOK_BYTES = 2000
+    LOOK_BYTES = 1 << 29  # only `_deal` runs, so the watchdog would find that the others stand
     lid_opened = compartment_opened = None
     follows = supply = True
     armed = 0
@@ -178,6 +178,7 @@ def started(folder, flash=None, switches_on=0, cause=None, **parts):
     if flash is None:
         provision(folder, board.flash)
     board.shoe = Shoe(board)
+    board.reset_cause = enums.RESET_CAUSES.index("watchdog")  # of the next start on this board
     return board, board.shoe
 
 
