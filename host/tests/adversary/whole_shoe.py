@@ -6,7 +6,7 @@ lost its power there; it is made once.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,7 @@ _LID = [inputs.switched(LID, True), inputs.switched(LID, False)]
 _BAD_CARD = pass_of(printed([2] + 12 * [1] + [0]))
 
 Script = Sequence["int | bytes | bytearray"]
+Noise = Callable[[int, Any], None]
 
 
 class Reset(Exception):
@@ -58,10 +59,12 @@ class Board:
     reset_cause = 0
     overruns = 0
 
-    def __init__(self, storage: str, flash: Flash, turns: Turns, switches_on: int) -> None:
+    def __init__(
+        self, storage: str, flash: Flash, turns: Turns, switches_on: int, noise: "Noise | None"
+    ) -> None:
         self.storage = storage
         self.flash = flash
-        self.noise = Sources().fill
+        self.noise = noise or Sources().fill
         self.beeps = 0
         self.to_host = b""
         self.text = ""
@@ -189,10 +192,13 @@ class Memory:
 
 
 class Unit:
-    """A unit below the folder `root`, with power."""
+    """A unit below the folder `root`, with power. `noise` fills a buffer with samples of a source."""
 
-    def __init__(self, root: Path, memory: Memory, on_trial: bool = False) -> None:
+    def __init__(
+        self, root: Path, memory: Memory, on_trial: bool = False, noise: "Noise | None" = None
+    ) -> None:
         self.root = root
+        self._noise = noise
         for path, content in memory.files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_bytes(content)
@@ -209,7 +215,8 @@ class Unit:
     def _start(self, script: Script) -> None:
         self.turns = turns = _turns_from(self.turns.now_us)
         self._give_turns()
-        self.board = Board(str(self.root / "state"), self.flash, turns, self._switches_on)
+        state_folder = str(self.root / "state")
+        self.board = Board(state_folder, self.flash, turns, self._switches_on, self._noise)
         self.board.play(script)
         root = str(self.root)
         is_unit = boot.is_unit(root)
