@@ -192,7 +192,8 @@ class Memory:
 
 
 class Unit:
-    """A unit below the folder `root`, with power. `noise` fills a buffer with samples of a source."""
+    """A unit below the folder `root`, with power. `noise` fills a buffer with samples of a
+    source."""
 
     def __init__(
         self, root: Path, memory: Memory, on_trial: bool = False, noise: "Noise | None" = None
@@ -235,8 +236,14 @@ class Unit:
             shoe.__init__(self.board, RunningRelease(root, "a", state, feed))  # type: ignore[misc]
             self.link = shoe.link
             tasks = (shoe._deal(), shoe._listen(), shoe._talk(), shoe._tick())
+        self._tasks = tasks
         for task in tasks:
             turns.add(task)
+
+    def stop(self) -> None:
+        """Take its power away."""
+        for task in self._tasks:
+            task.close()
 
     def _give_turns(self) -> None:
         """Let the firmware wait by this unit's clock: with that of another one it would never."""
@@ -272,6 +279,7 @@ class Unit:
                 self.turns.run_until(end_us)
             except Reset:
                 self.resets += 1
+                self.stop()
                 self._switches_on = self.board.switches()
                 self._start(self.board.script)
 

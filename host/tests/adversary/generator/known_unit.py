@@ -92,6 +92,7 @@ class KnownUnit:
     def lose_power(self) -> None:
         """Lose the power now, and start again."""
         memory = self.unit.memory()
+        self.unit.stop()
         self.unit = self._started(memory)
 
     def rest(self) -> None:

@@ -36,8 +36,9 @@ class Pool:
 
 @dataclass(frozen=True)
 class Guess:
-    """What the attacker takes the secrets for. `opens` says whether he takes the hidden bytes of
-    sessions out of what he heard; else they are to him what he saw on the line."""
+    """What the attacker takes the secrets for; without `host_bytes` none were stirred in. `opens`
+    says whether he takes the hidden bytes of sessions out of what he heard; else they are to him
+    what he saw on the line."""
 
     host_bytes: bytes
     first_key: bytes
@@ -73,7 +74,8 @@ class Follower:
             self._take_samples(what, data)
         elif what == "provisioned":
             self._provisioned = True
-            self._pool.stir(_HOST, self._guess.host_bytes)
+            if self._guess.host_bytes:
+                self._pool.stir(_HOST, self._guess.host_bytes)
         elif what == "rest":
             self.part = self._pool.take(b"sealing secret")
         elif what == "session":
@@ -83,6 +85,8 @@ class Follower:
             self._challenge = data
         elif what == "hidden":
             self._pool.stir(_HOST, self._shown(data[:8], data[8:]))
+            if not self._more:
+                self._more = self._pool.take(b"kept")
         elif what == "mac":
             self._number, self._mac = int.from_bytes(data[:8], "big"), data[8:]
 
