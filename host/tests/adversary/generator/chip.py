@@ -129,6 +129,8 @@ class Chip:
         self._level = level
         self.given: list[tuple[int, bytes]] = []
         """Source and samples of all that was asked for, in order."""
+        self.calls: list[Mixed] = []
+        """What the first draw for each call of os.urandom mixed in."""
         hidden = self._hidden
         self.state = State(*(hidden.getrandbits(64) for _ in range(3)))
         self.mixed = Mixed(hidden.randrange(1 << 20), hidden.randrange(1 << 16))
@@ -142,6 +144,8 @@ class Chip:
             rates = WITHIN if data else BETWEEN
             mixed = self._hidden.choice(list(rates.after(self.mixed)))
             self.mixed = replace(mixed, bit=self._hidden.getrandbits(1))
+            if not data:
+                self.calls.append(self.mixed)
             self.state, output = self.state.drawn(self.mixed)
             data += output.to_bytes(_DRAW, "little")
         return data[:size]
