@@ -5,13 +5,14 @@ import os
 import random
 
 from firmware.tests.fakes.fake_flash import AFTER, BEFORE, TORN, Flash, PowerCut
+from firmware.tests.fakes.fake_nor import NorModel, Select, Spi
 from firmware.tests.support.naive_chain import NaiveChain
 from firmware.tests.test_store import Folder
 from protocol.tests.helpers import random_bytes, seed_random
-from sabot_firmware.boards.nor import PAGE, SECTOR, FlashError
+from sabot_firmware.boards.nor import PAGE, SECTOR, FlashError, NorFlash
 from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_firmware.journal import hand_slot, keyring
-from sabot_firmware.journal.keyring import SECTORS, SLOT_SIZE, Keyring
+from sabot_firmware.journal.keyring import SECTORS, SLOT_SIZE, Keyring, fill
 from sabot_protocol.chain import EPOCH_RECORDS, Chain, chain_id
 
 SLOTS = SECTOR // SLOT_SIZE
@@ -528,3 +529,25 @@ def test_a_cut_while_the_part_is_replaced_leaves_the_old_or_the_new_one_and_not_
                 unit = check(flash, 1, naive)
                 assert unit.ring.hand_secret == _part(3)
                 assert not flash.holds(_part(1)) and not flash.holds(_part(2))
+
+
+def test_an_old_secret_goes_also_if_the_chip_did_not_hear_the_zeros_once() -> None:
+    chip = NorModel()
+    flash = NorFlash(Spi(chip), Select(chip))
+    keys = Keyring(flash)
+    slots = [memoryview(bytearray(SLOT_SIZE)) for _ in range(2)]
+    for epoch in range(2):
+        fill(slots[epoch], 0, Chain(epoch, bytes([epoch + 1] * 32), bytes(16)))
+    for _ in keys.begin(slots[0]):
+        while flash.busy():
+            pass
+    writing = keys.write(slots[1])
+    next(writing)
+    while flash.busy():
+        pass
+    assert chip.peek(0, SLOT_SIZE) == bytes(slots[0])
+    chip.ignores = 0x02
+    for _ in writing:
+        while flash.busy():
+            pass
+    assert chip.peek(0, SLOT_SIZE) == bytes(SLOT_SIZE)
