@@ -130,7 +130,7 @@ class Board:
             self._since_ms = self.ticks_ms()
         return size
 
-    def judged(self, in_pass: bool) -> None:
+    def judged(self, unjudged_bytes: int, undecided: bool) -> None:
         pass
 
     def levels(self) -> int:

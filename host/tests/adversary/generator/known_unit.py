@@ -58,8 +58,8 @@ def secrets_of(seed: int) -> HostSecrets:
 
 @contextmanager
 def no_wiping() -> Iterator[None]:
-    """Let a board that is provisioned not overwrite its file system, which is this computer's: that
-    would fill it. Undo also what a `Unit` sets in the modules of the firmware."""
+    """Let a board that is provisioned not overwrite its file system, which is this computer's.
+    Undo also what a `Unit` sets in the modules of the firmware."""
     with firmware_in_place(), mock.patch.object(provision, "wipe", lambda folder: None):
         yield
 
@@ -70,7 +70,7 @@ class KnownUnit:
     `no_wiping`."""
 
     def __init__(self, root: Path, bare: Memory, chip: Chip, house: HostSecrets) -> None:
-        assert provision.wipe.__name__ != "wipe", "it would fill the disk of this computer"
+        assert provision.wipe.__name__ != "wipe", "it would write to the disk of this computer"
         self.chip = chip
         self.seen = chip.given
         self.parts: list[bytes] = []

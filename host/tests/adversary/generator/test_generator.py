@@ -222,7 +222,8 @@ def test_who_knows_all_but_the_hosts_bytes_computes_nothing_and_with_them_everyt
         result = _attack(seen, guesses, more=True)
         print(
             f"{name}: {len(result.computed)} attempts at {len(result.truths)} values,"
-            f" {result.exact()} right; the best has {result.best()} of {result.bits()} bits, chance {result.chance():.0f}"
+            f" {result.exact()} right; the best has {result.best()} of {result.bits()} bits,"
+            f" chance {result.chance():.0f}"
         )
         assert result.exact() == 0
         assert result.best() <= result.chance()
