@@ -16,6 +16,7 @@ from host.tests.support.chained import FIRST_KEY, ChainedLog
 from host.tests.support.commands import run_here
 from host.tests.support.helpers import new_log
 from sabot.desk.desk import Desk
+from sabot.floor.rounds.index import RoundIndex
 from sabot.keys import chain_keys
 from sabot.log.found import NO_TIME
 from sabot.log.presence import Span
@@ -43,6 +44,25 @@ KNOWN = [
     ("events", "shoe", b"\xff" * 40, "checkpoints"),
 ]
 """Those that ended by a fault once."""
+
+
+@pytest.mark.parametrize("number", ["x", b"x", 1 << 40, 12.5, -1])
+def test_a_record_at_a_place_that_is_no_number_neither_ends_the_index_nor_has_it_begin_again(
+    base: Path, number: object
+) -> None:
+    """The search of `sabot serve` ended, or was never ready."""
+    with closing(sqlite3.connect(base)) as connection, connection:
+        connection.execute(
+            "INSERT INTO records SELECT unit, ?, received_unix_ms, record, mac FROM records"
+            " LIMIT 1",
+            (number,),
+        )
+    with open_store(base) as store:
+        index = RoundIndex(store)
+        for _ in range(3):
+            index.look()
+            assert index.progress.complete
+        assert index.units() == ["U1"]
 
 
 @pytest.fixture
