@@ -6,6 +6,8 @@ from sabot_firmware.journal.recovery import keep_state
 from sabot_firmware.journal.ring import MOST_STATE, NOTE, PASSING
 from sabot_firmware.native import const
 from sabot_firmware.table import input_log, inputs
+from sabot_firmware.table.dealing import NO_RANDOM
+from sabot_firmware.table.shoe_of_cards import DEALING
 from sabot_protocol import cbor, events
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -26,7 +28,8 @@ _MOST_NOTES = const(32)  # to be repeated after a loss of power
 
 
 class Acting:
-    """Carries inputs out. Calls `wake` when there may be something to send."""
+    """Carries inputs out. Calls `wake` when there may be something to send, and `mark_time` at each
+    input."""
 
     def __init__(
         self,
@@ -39,9 +42,14 @@ class Acting:
         presenting: "Presenting",
         passes: "Passes",
         wake: "Callable[[], None]",
+        mark_time: "Callable[[], None]",
     ) -> None:
         self.dealing = dealing
         self.recorder = recorder
+        self.held = False
+        """Whether no round with sealed cards may begin: its keys could be guessed."""
+        self.round_over = False
+        """Whether a round has ended; the shoe sets it back."""
         self.stopped = False
         """Whether buttons and switches wait for the restart that is due."""
         self.cards_closed = False
@@ -54,6 +62,7 @@ class Acting:
         self._presenting = presenting
         self._passes = passes
         self._wake = wake
+        self._mark_time = mark_time
         self._round_was_open = dealing.current_round.open
         self._shoe_was = dealing.shoe
         self._note = bytearray(64)
@@ -90,6 +99,7 @@ class Acting:
 
     def carry_out(self, note: list) -> None:
         """Give the dealing an input, a note as in input_log.py, and carry out its actions."""
+        self._mark_time()
         size = cbor.encode_array(self._note, 0, note, len(note))
         seals = self.recorder.seals
         if seals is not None and input_log.tells_card(note):
@@ -101,6 +111,22 @@ class Acting:
         self._act(input_log.carry_out(self.dealing, note))
         if self._journal.full() and not self.dealing.error and not self.dealing.current_round.open:
             self.carry_out([input_log.JOURNAL_FULL])
+        self.hold_if_due()
+
+    def hold_if_due(self) -> None:
+        """Stop play before the next round if no card may be sealed. A round that is being dealt
+        ends as it began; a release on trial stops nothing, since the one before knows no such stop.
+        """
+        dealing = self.dealing
+        if self.held and not dealing.error and dealing.phase != DEALING:
+            if not self._running.on_trial and not self.stopped:
+                self.carry_out([input_log.NO_RANDOM])
+
+    def end_hold(self) -> None:
+        """End the stop of `hold_if_due`, unless the lid is open."""
+        dealing = self.dealing
+        if dealing.error == NO_RANDOM and not dealing.lid_open and not self.held:
+            self.carry_out([input_log.RANDOM_CAME])
 
     def mark_passing(self) -> None:
         """Note that a card passes: if the power goes now, it is unknown whether it came out."""
@@ -140,6 +166,7 @@ class Acting:
         dealing = self.dealing
         round_ended = self._round_was_open and not dealing.current_round.open
         self._round_was_open = dealing.current_round.open
+        self.round_over = self.round_over or round_ended
         if round_ended or dealing.shoe != self._shoe_was or self._notes >= _MOST_NOTES:
             if not self._reader.scanner.in_pass:
                 self.keep_state()

@@ -5,9 +5,9 @@ import gc
 
 # The garbage of loading is collected while it is made, and the largest objects are made first:
 # otherwise the heap is fragmented and no large object fits. Collecting every 4 KB made a start on
-# the Pico 2 s longer. Every 64 KB left 4 KB as the largest free piece, and a game of 900 bytes did
-# not fit; every 44 KB leaves 13 KB, for 0.08 s.
-_LOADING_BYTES = 50000
+# the Pico 2 s longer. Every 58 KB leaves 12 KB as the largest free piece; every 50 KB leaves 16 KB
+# and takes 60 ms longer, every 80 KB leaves 7 KB.
+_LOADING_BYTES = 58000
 gc.threshold(_LOADING_BYTES)  # type: ignore[attr-defined]
 
 import sabot_firmware.buffers  # noqa: E402, F401

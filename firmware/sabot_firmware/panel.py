@@ -30,7 +30,7 @@ _TITLES = {
 _ERRORS = (
     "", "CARD NOT DUE", "", "LID OPENED", "CUT CARD MISPLCD", "TEST CARD",
     "SURPLUS COPY", "CARD TOO MANY", "CARDS MISSING", "SENSOR FAULT", "SAMPLES LOST",
-    "JOURNAL FULL",
+    "JOURNAL FULL", "NO RANDOM BYTES",
 )  # fmt: skip
 _CHOICES = {
     pending.NONE: "CARD --",
@@ -167,6 +167,8 @@ def _remedy(state: dealing.Dealing) -> str:
     if not state.error:
         waits = state.phase == shoe_of_cards.BETTING and not state.card_due()
         return "NEXT CLOSES BETS" if waits else ""
+    if state.error == dealing.NO_RANDOM:
+        return "ATTACH A HOST"
     return "CLOSE LID, KEY" if state.lid_open else "TURN KEY"
 
 

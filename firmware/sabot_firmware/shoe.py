@@ -7,7 +7,6 @@ samples.
 """
 
 import asyncio
-import os
 
 from sabot_firmware import VERSION, buffers
 from sabot_firmware.acting import Acting
@@ -17,6 +16,7 @@ from sabot_firmware.cards.reader import Reader
 from sabot_firmware.heap import Heap
 from sabot_firmware.journal.journal import Journal
 from sabot_firmware.journal.outbox import Outbox
+from sabot_firmware.journal.randomness import Randomness
 from sabot_firmware.journal.recorder import Recorder
 from sabot_firmware.journal.recovery import Recovery
 from sabot_firmware.link import commands
@@ -33,7 +33,6 @@ from sabot_firmware.table.dealing import Dealing
 from sabot_firmware.ticking import TICK_MS, Ticking
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, events, frame, games, messages
-from sabot_protocol.chain import KEY_SIZE
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
@@ -50,10 +49,6 @@ _NEWS = "provisioned"
 _PENDING = "pending"
 _CHAIN = "chain"  # its name
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
-
-
-def _fresh_secret() -> bytes:
-    return os.urandom(KEY_SIZE)
 
 
 class Shoe:
@@ -78,8 +73,13 @@ class Shoe:
         card_set: int = settings.get("set", 0)
         self.dealing = Dealing(game, card_set, 0)
         self.journal = Journal(board.flash, buffers.journal)
-        self.journal.mount()
+        # The buffer of passes serves as a work buffer: it holds no pass yet.
+        self.journal.mount(buffers.recent)
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
+        self.command_key = key = self._command_key()
+        self.randomness = Randomness(board, self.journal, self.store, key, buffers.recent)
+        self._secret_is_weak = not self.randomness.has_host_bytes
+        """Whether the sealing secret may be one that was made without random bytes of a host."""
         self.sealing: "Sealing | None" = None
         """Seals the cards that lie face down; None if there were none."""
         resumed = Recovery(self.journal, self.dealing, self.open_seals)
@@ -95,7 +95,7 @@ class Shoe:
         self.passes = Passes(buffers.recent, buffers.faults)
         self.health = Health()
         self.heap = Heap()
-        self.guard = CommandGuard(self._command_key())
+        self.guard = CommandGuard(key, self.randomness.take)
         self.link = Link(self.outbox, self, self.guard)
         self.game_parts: "list | None" = None
         """A game document that a host is sending, and how many of its bytes have arrived."""
@@ -103,7 +103,6 @@ class Shoe:
         if not self.build:
             from sabot_firmware.release import build  # rarely needed: saves heap and 13 ms
 
-            # The buffer of passes serves as a work buffer: it holds no pass yet.
             self.build = build.build_of_packages(buffers.recent)
         self._to_send = asyncio.Event()
         self.presenting = Presenting(
@@ -113,7 +112,7 @@ class Shoe:
             self.sealing.prepare(self.dealing, self.recorder, self.presenting, True)
         self.acting = Acting(
             board, self.running, self.journal, self.recorder, self.dealing, self.reader,
-            self.presenting, self.passes, self._to_send.set,
+            self.presenting, self.passes, self._to_send.set, self.randomness.mark_time,
         )  # fmt: skip
         self.sensing = Sensing(
             board, self.store, self.acting, self.presenting, self.reader, self.passes,
@@ -188,19 +187,49 @@ class Shoe:
         if self.sealing is None:
             from sabot_firmware.sealing import Sealing  # only for games with cards face down
 
-            self.sealing = Sealing(self.store, self.journal, _fresh_secret)
+            self.sealing = Sealing(self.store, self.journal, self.randomness)
         return self.sealing.seals
+
+    def prepare_for(self, game: "games.FamilyGame") -> None:
+        """Make the secret for a game that is loaded, if cards lie face down in it: the one that is
+        stored may be of a time before the unit had random bytes of a host. No card is sealed now,
+        and nothing in the journal that is still needed."""
+        if game.face_down and self.randomness.has_host_bytes:
+            from sabot_firmware.sealing import new_part
+
+            new_part(self.store, self.randomness)
+            self.sealing = None
+            self._secret_is_weak = False
+
+    def hold_rounds(self) -> None:
+        """Stop play before the next round with sealed cards, as long as the secret is weak."""
+        self.acting.held = self._secret_is_weak and self.dealing.game.face_down
+        self.acting.hold_if_due()
 
     def maintain_seals(self) -> None:
         """Replace the secret that seals cards, if that is due, and make ready what the next hand
         needs."""
         sealing, dealing = self.sealing, self.dealing
         if sealing is not None:
-            if not dealing.sealed and self.at_rest():
-                sealing.renew(self.acting)
+            if not dealing.sealed and self.at_rest() and sealing.renew(self.acting):
+                self._secret_is_weak = False
             passing = self.reader.scanner.in_pass
             if sealing.prepare(dealing, self.recorder, self.presenting, passing):
                 self.heap.due = True
+
+    def tend_randomness(self) -> None:
+        """Do what is due for random numbers: renew the sealing secret, stop play or end the stop,
+        stir in new samples after a round, keep the pool."""
+        acting, randomness = self.acting, self.randomness
+        self.maintain_seals()
+        self.hold_rounds()
+        # A pool with bytes of a host is kept only once no card can be sealed under an older secret.
+        if not acting.held and self.at_rest():
+            randomness.keep(self.board.ticks_ms())
+        acting.end_hold()
+        if acting.round_over and self.at_rest():
+            acting.round_over = False
+            randomness.stir_between()
 
     def _command_key(self) -> bytes:
         key: bytes = self.store.load(_COMMAND_KEY)  # type: ignore[assignment]
@@ -242,6 +271,7 @@ class Shoe:
         news: list = self.store.load(_NEWS)  # type: ignore[assignment]
         if news:
             self.acting.record(events.PROVISIONED, tuple(news))
+        self.hold_rounds()
         self.acting.keep_state()
         self.journal.drain()
         if undone:
@@ -343,7 +373,7 @@ class Shoe:
             await asyncio.sleep_ms(TICK_MS)
             await self._priority.cards_first()
             self.ticking.tick()
-            self.maintain_seals()
+            self.tend_randomness()
             await self._write_out()
             self.presenting.show_changes()
             self._to_send.set()

@@ -7,7 +7,7 @@ here is a byte, the levels of eight neighbouring pins.
 import machine
 import rp2
 
-from sabot_firmware.boards.pico.dma_ring import WORD_BYTES, DmaRing, ring_memory
+from sabot_firmware.boards.pico.dma_ring import WORD_BYTES, DmaRing
 from sabot_rig.changes import Changes
 from sabot_rig.starter import CYCLE_HZ, Starter
 
@@ -42,7 +42,9 @@ class OutputWatcher:
         if machine.freq() % CYCLE_HZ:
             raise ValueError("no exact microsecond from this clock")
         self.changes = Changes()
-        self._ring = DmaRing(RING_WORDS, ring_memory(RING_WORDS), STATE_MACHINE)
+        # Twice its size: so there is a ring in it wherever it lies. A bench board has the memory.
+        memory = bytearray(2 * RING_WORDS * WORD_BYTES)
+        self._ring = DmaRing(RING_WORDS, memory, STATE_MACHINE)
         self._words = self._ring.view()
         self._machine = rp2.StateMachine(STATE_MACHINE, _program, freq=CYCLE_HZ, in_base=first)
         self._starter = Starter(STATE_MACHINE)

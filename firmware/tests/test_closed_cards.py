@@ -239,3 +239,16 @@ def test_what_the_escrow_has_made_ready_is_in_no_memory_that_stays():
         shoe.maintain_seals()
         shoe.journal.drain()
         assert len(pad) == 32 and not _is_on_chip(folder, pad)
+
+
+def test_no_pad_for_the_escrow_is_made_before_the_unit_has_random_bytes_of_a_host():
+    with Folder() as folder:
+        _, shoe = _escrowed(folder)
+        shoe.randomness.has_host_bytes = False
+        for _ in range(100):
+            shoe.maintain_seals()
+        assert not shoe.sealing._escrow.ready and not shoe.sealing._escrow._pad
+        shoe.randomness.add_host_bytes(bytes(range(32)))
+        for _ in range(100):
+            shoe.maintain_seals()
+        assert shoe.sealing._escrow.ready

@@ -24,10 +24,12 @@ def _for_the_device() -> list[str]:
 
 
 _MACHINE_CODE = {
+    "firmware/sabot_firmware/boards/pico/board.py",
     "firmware/sabot_firmware/boards/pico/dma_ring.py",
     "firmware/sabot_firmware/cards/marks.py",
     "firmware/sabot_firmware/cards/reader.py",
     "firmware/sabot_firmware/cards/scan.py",
+    "firmware/sabot_firmware/journal/noise.py",
     "firmware/sabot_firmware/journal/seals.py",
     "firmware/sabot_firmware/panel.py",
     "firmware/sabot_firmware/priority.py",

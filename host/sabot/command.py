@@ -1,9 +1,11 @@
 """The start of the `sabot` command: Ctrl-C prints no traceback, not even during the imports."""
 
+import os
 import signal
 import sys
 
 _INTERRUPTED, _FAULT = 130, 15  # of sabot.errors, which is not imported yet
+_STANDARD_ERRORS = 2
 
 
 def main() -> None:
@@ -14,6 +16,7 @@ def main() -> None:
     """
     end_at_once_by_ctrl_c()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _have_standard_files()
     try:
         try:
             from sabot.cli import run
@@ -24,6 +27,17 @@ def main() -> None:
         run()
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
+
+
+def _have_standard_files() -> None:
+    """Open what the caller has closed of the standard input, output and errors: otherwise the log
+    itself could get the number of one of them, and what is printed would be written into it."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERRORS:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    sys.stdin = sys.stdin or open(0)
+    sys.stdout = sys.stdout or open(1, "w")
+    sys.stderr = sys.stderr or open(2, "w")
 
 
 def end_at_once_by_ctrl_c() -> None:

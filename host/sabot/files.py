@@ -3,14 +3,18 @@
 import errno
 import os
 import secrets
+import select
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _OTHERS_WRITE = 0o022
 _OTHERS = 0o077
 _PRIVATE, _PRIVATE_FILE = 0o700, 0o600
+
+SILENT_PIPE_S = 10
 
 
 class NotPrivate(OSError):
@@ -76,10 +80,34 @@ class TooLarge(OSError):
         super().__init__(errno.EFBIG, f"it has over {most:,} bytes", str(path))
 
 
+def open_to_read(path: Path) -> BinaryIO:
+    """Open a file that a person has named. Raises OSError, also for a pipe through which nothing
+    comes for 10 seconds: without a writer, opening it would wait for ever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN)
+            if not poll.poll(SILENT_PIPE_S * 1000):
+                raise OSError(errno.ETIMEDOUT, "a pipe that nothing comes through", str(path))
+        os.set_blocking(descriptor, True)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def check_no_pipe(path: Path) -> None:
+    """Raise OSError for a pipe: for a file that a library opens, which would wait for ever."""
+    with suppress(FileNotFoundError):  # as the library says
+        if stat.S_ISFIFO(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "a pipe, not a file", str(path))
+
+
 def read_bounded(path: Path, most: int) -> bytes:
     """Return the content of a file, also of a pipe, of at most `most` bytes. Raises TooLarge;
     OSError."""
-    with path.open("rb") as file:
+    with open_to_read(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise TooLarge(path, most)

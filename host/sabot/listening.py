@@ -30,6 +30,10 @@ def address_of(text: str, default_port: int) -> Address:
         host, colon, port = text.partition(":")
         if not colon and host.isdecimal():
             raise ValueError(f"{text!r} is not HOST:PORT; write 127.0.0.1:{text}")
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise ValueError(f"{text!r} is not HOST:PORT: {host!r} is not a host") from None
     number = whole(port, _MOST_PORT) if colon else default_port
     if number is None:
         raise ValueError(f"{text!r} is not HOST:PORT: {port!r} is not a port")

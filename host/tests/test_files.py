@@ -1,16 +1,27 @@
 """Files written whole, and folders that no other user can have prepared."""
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from sabot import files
 from sabot.audit import bundle_file, checkpoints
 from sabot.cli.centre import receipts
-from sabot.errors import ReceiptsUnusable
-from sabot.files import NotPrivate, open_folder, open_private, replace_whole
+from sabot.errors import FeedsUnusable, KeysUnusable, ReceiptsUnusable
+from sabot.feeds.senders.transport import tls_of
+from sabot.files import (
+    NotPrivate,
+    open_folder,
+    open_private,
+    open_to_read,
+    read_bounded,
+    replace_whole,
+)
 from sabot.service import capture_folder
+from sabot.web.server import certificate
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o666])
@@ -90,3 +101,36 @@ def test_a_private_folder_is_made_and_made_private(tmp_path: Path) -> None:
         with pytest.raises(NotPrivate, match=name):
             open_private(parent, name, make=True)
     os.close(parent)
+
+
+def test_a_pipe_without_a_writer_is_an_error_and_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "SILENT_PIPE_S", 0.01)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="a pipe that nothing comes through"):
+        open_to_read(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("reader", [lambda path: certificate(path, None), tls_of])
+def test_a_pipe_in_place_of_a_certificate_is_an_error_and_not_waited_for(
+    tmp_path: Path, reader: Callable[[Path], object]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises((KeysUnusable, FeedsUnusable), match="a pipe, not a file"):
+        reader(tmp_path / "pipe")
+
+
+def test_what_comes_through_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    def write() -> None:
+        with (tmp_path / "pipe").open("wb") as pipe:
+            for _ in range(3):
+                pipe.write(b"x" * 60_000)
+                pipe.flush()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert read_bounded(tmp_path / "pipe", 200_000) == b"x" * 180_000
+    writer.join()

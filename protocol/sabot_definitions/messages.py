@@ -144,6 +144,16 @@ TO_DEVICE = (
         Field("offset", "uint", "from this byte on; refused if the document has fewer bytes"),
         answer="game_part",
     ),
+    Command(
+        36,
+        "stir",
+        IN_SIGNED,
+        "Stir 32 random bytes of the host into the unit's pool, see "
+        "[Random numbers](#random-numbers).",
+        Field("hidden", "bytes", "32: the bytes, hidden under a key of the unit", rule="sha256"),
+        answer="stir_report",
+        since=11,
+    ),
 )
 
 GONE = (34,)
@@ -382,6 +392,14 @@ TO_HOST = (
         Field("sectors", "uint", "of the journal's ring", rule="counted"),
         Field("begun", "uint", "sectors begun over the life of the chip; each was erased for that"),
         Field("wrong_macs", "uint", "wrong MACs of commands since the start"),
+        Field(
+            "stuck",
+            "uint",
+            "bit n: the n-th of `RANDOM_SOURCES` failed its test at the start",
+            bits="RANDOM_SOURCES",
+            since=11,
+        ),
+        Field("host_bytes", "flag", "whether its pool has had bytes of a host", since=11),
     ),
     Report(
         79,
@@ -396,5 +414,18 @@ TO_HOST = (
         Field("size", "uint", "bytes of the whole document", rule="counted"),
         Field("offset", "uint", "of this part in the document"),
         Field("part", "bytes", "1 to 400 bytes from there on", rule="bstr .size (1..400)"),
+    ),
+    Report(
+        81,
+        "stir_report",
+        "The bytes of the host are in the unit's pool.",
+        Field("first", "flag", "the pool had no bytes of a host before"),
+        Field(
+            "stuck",
+            "uint",
+            "bit n: the n-th of `RANDOM_SOURCES` failed its test at the start",
+            bits="RANDOM_SOURCES",
+        ),
+        since=11,
     ),
 )

@@ -24,6 +24,13 @@ COMMAND_LABEL = b"sabot host to shoe"
 PROOF_LABEL = b"sabot shoe to host"
 """The beginnings of the messages whose MACs are made with a unit's command key (`session_part`)."""
 
+HOST_BYTES_LABEL = b"sabot host bytes"
+"""The beginning of the message whose MAC hides the bytes of a `stir`. Its key is SHA-256 over
+HOST_BYTES_KEY_LABEL and the unit's command key."""
+HOST_BYTES_KEY_LABEL = b"sabot host bytes key"
+
+_FEWEST_VALUES = 12
+
 # HMAC uses two blocks of 64 bytes: the key of 32 bytes and 32 zeros, XORed with one of these.
 _INNER = b"\x36" * KEY_SIZE
 _OUTER = b"\x5c" * KEY_SIZE
@@ -44,6 +51,17 @@ def session_part(session: int, challenge: bytes) -> bytes:
     """Return the part of a MAC under the command key that is the same in a whole session. It
     follows the label. Every part has a fixed size or comes after its size."""
     return session.to_bytes(8, "big") + bytes((len(challenge),)) + challenge
+
+
+def are_random(data: bytes) -> bool:
+    """Whether these can be random bytes of a host: 32, and not a few values that repeat. Of random
+    ones 1 in 2**83 has fewer values."""
+    return len(data) == KEY_SIZE and len(set(data)) >= _FEWEST_VALUES
+
+
+def host_bytes_key(command_key: bytes) -> bytes:
+    """Return the key that hides the random bytes of a host on the line."""
+    return _hash(HOST_BYTES_KEY_LABEL, command_key)
 
 
 class Chain:

@@ -90,13 +90,15 @@ FAULTS = word_list(
 
 ERRORS = word_list(
     "none card_not_due unreadable lid_opened cut_card_misplaced test_card "
-    "surplus_copy card_too_many cards_missing sensor_fault samples_lost journal_full"
+    "surplus_copy card_too_many cards_missing sensor_fault samples_lost journal_full "
+    "no_random"
 )
 """What stops play until the supervisor's key clears it.
 
 `surplus_copy`: more copies of a card than decks; `sensor_fault`: a channel of the head cannot be
 right although no card passes; `samples_lost`: the head was not read in time; `journal_full`: events
-that no host has acknowledged fill the journal.
+that no host has acknowledged fill the journal; `no_random`: cards would lie face down, and the
+unit's randomness has had no bytes of a host yet.
 """
 
 RESOLUTIONS = word_list("entered as_read drawn_again unseen void")
@@ -132,10 +134,15 @@ REFUSALS = word_list(
     "past_end bad_size bad_part bad_order invalid needs_key has_keys other_unit bad_flash "
     "not_signed not_proven no_command wrong_mac closed replayed not_a_unit updating no_update "
     "on_trial no_trial no_key not_ours bad_head bad_board old_python older damaged no_heap "
-    "used_chip no_ghost sealed"
+    "used_chip no_ghost sealed not_random"
 )
 """Why a command or a release is refused; README.md, "Refusals", explains each. `none`: it is not
 refused."""
+
+RANDOM_SOURCES = word_list("oscillator adc timer system")
+"""What a unit takes random samples from. `oscillator`: the random bit of the chip's ring
+oscillator; `adc`: the lowest bits of its converter; `timer`: the microsecond at which a sample was
+taken; `system`: MicroPython's own generator."""
 
 PROBLEMS = word_list("damaged oversize not_a_message not_proven")
 """Why the device dropped a frame. `not_proven`: the session has no signed command yet."""

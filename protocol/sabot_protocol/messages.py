@@ -115,12 +115,23 @@ CHALLENGE = Shape(77, "challenge", "session:uint challenge:bytes proof:bytes", _
 SELF_TEST_REPORT = Shape(
     78,
     "self_test_report",
-    ("id:uint failed:uint seen:uint temperature_c:int? sectors:uint begun:uint wrong_macs:uint"),
+    (
+        "id:uint "
+        "failed:uint "
+        "seen:uint "
+        "temperature_c:int? "
+        "sectors:uint "
+        "begun:uint "
+        "wrong_macs:uint "
+        "| stuck:uint "
+        "host_bytes:flag"
+    ),
     _to_host,
 )
 GAME_PART = Shape(
     79, "game_part", ("id:uint sha256:bytes size:uint offset:uint part:bytes"), _to_host
 )
+STIR_REPORT = Shape(81, "stir_report", "id:uint first:flag stuck:uint", _to_host)
 HELLO = Shape(1, "hello", "protocol:uint session:uint", _to_device)
 ACK = Shape(2, "ack", "number:uint", _to_device)
 SET_CLOCK = Shape(16, "set_clock", "id:uint unix_ms:uint", _to_device, IN_SIGNED)
@@ -154,7 +165,8 @@ PROVISION = Shape(
 DEBUG = Shape(31, "debug", "id:uint", _to_device, IN_SIGNED)
 SELF_TEST = Shape(32, "self_test", "id:uint", _to_device, IN_SIGNED, SELF_TEST_REPORT)
 READ_GAME = Shape(33, "read_game", "id:uint offset:uint", _to_device, PROVEN, GAME_PART)
-GROWN: "dict[int, int]" = {}
+STIR = Shape(36, "stir", "id:uint hidden:bytes", _to_device, IN_SIGNED, STIR_REPORT, since=11)
+GROWN: "dict[int, int]" = {SELF_TEST_REPORT.number: 7}
 """The messages to the host that have more fields than in version 10: by number, how many they had.
 A release has no fields of these messages (docs/decisions/board-words.md) and needs the figure."""
 # End of what is generated: all messages, from sabot_definitions/messages.py

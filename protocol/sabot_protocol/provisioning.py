@@ -3,7 +3,7 @@ and board both check it with this module.
 """
 
 from sabot_protocol import cbor, games
-from sabot_protocol.chain import KEY_SIZE
+from sabot_protocol.chain import KEY_SIZE, are_random
 from sabot_protocol.game_rules import game_to_deal
 
 VERSION = 1
@@ -18,6 +18,7 @@ WHEN_FULL = ("stop", "go_on")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 _FIELDS = ("version", "unit", "table", "set", "when_full", "game", "release_key")
 _FIRST_KEY = "first_key"
+_RANDOM = "random"
 _ESCROW = "escrow"
 ESCROW_SIZE = 2 * KEY_SIZE
 
@@ -53,6 +54,12 @@ class Provisioning:
         """The public key that signs this unit's releases."""
         self.first_key = _key(fields, _FIRST_KEY) if _FIRST_KEY in fields else None
         """The first key of its audit chain; None if the unit has one already."""
+        self.host_bytes = _key(fields, _RANDOM) if _RANDOM in fields else None
+        """The host's bytes for its pool; None from a host before version 11."""
+        if self.host_bytes is not None and self.first_key is None:
+            raise ProvisioningError("random bytes come with a first key only")
+        if self.host_bytes is not None and not are_random(self.host_bytes):
+            raise ProvisioningError("random bytes are not random: they are alike")
         self.escrow = _escrow(fields[_ESCROW]) if _ESCROW in fields else None
         """The public halves of the escrow; None: as they are."""
         if not is_unit(fields["unit"]):
@@ -84,6 +91,7 @@ def _fields(data: bytes) -> "dict[str, object]":
         raise ProvisioningError("not a document of version %d" % VERSION)
     names = set(fields)
     names.discard(_FIRST_KEY)
+    names.discard(_RANDOM)
     names.discard(_ESCROW)
     if names != set(_FIELDS):
         raise ProvisioningError("document has a missing or unknown field")

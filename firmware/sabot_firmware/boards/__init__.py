@@ -17,6 +17,8 @@ A board owns its pins and ports. The firmware uses these members of it:
   `in_pass`: whether a card is in the head by these samples
 - `overruns`: how often samples were lost because they were not read in time
 - `levels()`: what the sensors see now; bit n is the n-th of `enums.CHANNELS`
+- `noise(source, buf)`: fills `buf` with raw samples of the source with this place in
+  `enums.RANDOM_SOURCES`, one a byte
 - `temperature_c()`: of the processor, None if it cannot be measured
 - `display_answers()`, `samples_come()`: whether the display answers, whether samples arrive
 - `take_input()`: the next change of a button or a switch, as in table/inputs.py

@@ -1,6 +1,7 @@
 """The contents of the journal's chip: find them at the start, give up old events, check for damage.
 
-This module writes nothing but the first key of a new unit; journal.py does all other writing.
+This module writes only the first key of a new unit and, at a start, the value of the pool;
+journal.py does all other writing.
 """
 
 from sabot_firmware.boards.nor import SECTOR
@@ -84,10 +85,11 @@ class Contents(Ring):
 
     # ---- start
 
-    def mount(self) -> None:
+    def mount(self, work: "bytearray | None" = None) -> None:
         """Find the end of the journal. Raises JournalError if the chip cannot be used, or has no
-        key because its board was never provisioned."""
-        if not self._keys.mount(memoryview(bytearray(SECTOR))):
+        key because its board was never provisioned. `work` is a buffer for a sector: a shoe has one
+        at its start, and a new one may stay in the heap."""
+        if not self._keys.mount(memoryview(work or bytearray(SECTOR))[:SECTOR]):
             if self._is_written():
                 raise JournalError("journal without its key: have it examined")
             raise JournalError("no key: provision this unit")
@@ -122,6 +124,15 @@ class Contents(Ring):
             raise JournalError("the chip has the events of a unit")
         keyring.fill(self._slot, 0, Chain(0, first_key, chain_id(first_key)))
         self._finish(self._keys.begin(self._slot))
+
+    def pool_slot(self) -> "bytearray | None":
+        """Return the slot of the keyring with the pool's value, None if there is none."""
+        return self._keys.pool_slot()
+
+    def write_pool(self, slot: "memoryview") -> None:
+        """Write the slot that `PoolSlots.fill` has made, and wait until it is on flash and the one
+        before is not. Only at the start, while nothing else is written."""
+        self._finish(self._keys.write_pool(slot))
 
     def _is_written(self) -> bool:
         """Whether there are events on the chip."""

@@ -1,11 +1,14 @@
-"""The keyring: keeps the chain's secret on the journal's chip over a loss of power, and no old one.
+"""The keyring: keeps the chain's secret, the value of the pool and a part of the sealing secret on
+the journal's chip over a loss of power, and no old ones.
 
 It is a ring of sectors, each of 64 slots. A slot is written when an epoch begins, before the first
 event of the epoch; then the slot of the previous epoch is programmed to zeros. At most two slots
 are good at any time, and the newer one counts. A sector that is all zeros is erased ahead.
 
-In the same way it keeps a part of the secret that seals cards (seals.py), if cards stay closed: a
-new one replaces it after each such round. Older firmware takes its slot for a torn one.
+The pool's value (pool_slot.py) is in such a slot too, with another CRC, and so is a part of the
+secret that seals cards (seals.py), if cards stay closed: a new one replaces it after each such
+round. Older firmware takes either for a torn slot and programs it to zeros. What is in the sector
+that is erased next is written again before.
 """
 
 import binascii
@@ -29,10 +32,13 @@ _EPOCH, _PLACE, _SECRET = 0, 4, 8
 _MAC = _SECRET + KEY_SIZE
 _CRC = _MAC + MAC_SIZE
 _END = _CRC + 4
+_OF_POOL = 0x6C6F6F70
+"""The CRC of a slot with the pool's value differs by this."""
+_OF_HAND = 0x646E6168
+"""The CRC of a slot with the part of the sealing secret differs by this."""
+_WORN_OUT = "chip takes no key: replace the journal's chip"
 _ZEROS = bytes(_SLOT)
 _BLANK = b"\xff" * _SLOT
-_OF_HAND = 0x5EA1
-"""With this the CRC of a slot begins that has the part of the sealing secret."""
 
 assert PAGE % _SLOT == 0 and _END <= _SLOT  # a slot never crosses the end of a page
 
@@ -57,6 +63,9 @@ class Keyring:
         self._slot = bytearray(_SLOT)
         self._view = memoryview(self._slot)
         self._newest = -1  # slot, counted over the whole ring
+        self._epoch = 0  # of that slot
+        self._pool = -1  # the slot with the pool's value
+        self._pool_slot = bytearray(_SLOT)  # its content
         self._next = 0
         self._erased = -1  # the sector that was erased last since the start
         self._to_clear: "list[int]" = []  # slots that must become zeros
@@ -67,7 +76,7 @@ class Keyring:
 
         `sector` is a buffer for a sector: to read the whole ring by pages would take half a second.
         """
-        newest = -1
+        newest = pool = of_hand = -1
         for first in range(0, SECTORS * _SLOTS, _SLOTS):
             self._flash.read(first * _SLOT, sector)
             if _all_as(_ZEROS, sector) or _all_as(_BLANK, sector):
@@ -82,17 +91,27 @@ class Keyring:
                 if self._good() and self.epoch() > newest:
                     newest = self.epoch()
                     self._newest = at
-                elif self._good(_OF_HAND) and self.epoch() > self.hands:
-                    self.hand, self.hands, self.hand_secret = at, self.epoch(), self.secret()
+                elif self._good(_OF_POOL):
+                    # A copy that was written again has the same number, and a newer epoch.
+                    order = self._uint(_PLACE) << 32 | self.epoch()
+                    if order > pool:
+                        pool = order
+                        self._pool = at
+                        self._pool_slot[:] = self._slot
+                elif self._good(_OF_HAND) and self._uint(_PLACE) > self.hands:
+                    self.hand, self.hands, self.hand_secret = at, self._uint(_PLACE), self.secret()
+                    of_hand = self.epoch()
         if newest < 0:
             return False
+        self._epoch = newest
         self._to_clear.remove(self._newest)
-        after = self._newest
-        if self.hand >= 0:
-            self._to_clear.remove(self.hand)
-            if (self.hand - after) % (SECTORS * _SLOTS) <= _SLOTS:
-                after = self.hand  # it was written last: its sector must not be erased
-        self._next = after + 1
+        ahead = 0  # how far after it the slot is that was written last
+        for at, epoch in ((self._pool, pool & 0xFFFFFFFF), (self.hand, of_hand)):
+            if at >= 0:
+                self._to_clear.remove(at)
+                if epoch >= newest:  # it was written after the newest epoch began
+                    ahead = max(ahead, (at - self._newest) % (SECTORS * _SLOTS))
+        self._next = (self._newest + ahead + 1) % (SECTORS * _SLOTS)
         while self._next % _SLOTS:  # skip a torn slot: only a blank one can be written
             self._read(self._next)
             if self._view == _BLANK:
@@ -104,13 +123,14 @@ class Keyring:
 
     def begin(self, slot: "memoryview") -> "Iterator[None]":
         """Write the first slot of a new unit. What an earlier try has left is erased."""
-        if self._newest >= 0:
-            self._to_clear.append(self._newest)
-        if self.hand >= 0:
-            self._to_clear.append(self.hand)
-            self.hand = -1
-        self._newest, self._next = -1, 0
+        self._to_clear += [at for at in (self._newest, self._pool, self.hand) if at >= 0]
+        self._newest = self._pool = self.hand = -1
+        self._next = 0
         yield from self.write(slot)
+
+    def pool_slot(self) -> "bytearray | None":
+        """Return the slot with the pool's value, None if there is none."""
+        return self._pool_slot if self._pool >= 0 else None
 
     def epoch(self) -> int:
         """Return the epoch of the slot that was read last."""
@@ -128,11 +148,8 @@ class Keyring:
         """Return the MAC of the last event before that epoch."""
         return bytes(self._view[_MAC:_CRC])
 
-    def clear(self, old: int = -1) -> "Iterator[None]":
-        """Program old secrets to zeros, that of the slot `old` and those that a loss of power has
-        left."""
-        if old >= 0:
-            self._to_clear.append(old)
+    def clear(self) -> "Iterator[None]":
+        """Program old secrets to zeros, also those that a loss of power has left."""
         while self._to_clear:
             self._flash.program(self._to_clear.pop() * _SLOT, _ZEROS)
             yield
@@ -143,19 +160,26 @@ class Keyring:
         If a slot cannot be written correctly, it is given up and the next one is used. Raises
         FlashError if all are given up.
         """
-        if self.hand // _SLOTS == (self._next // _SLOTS + 1) % SECTORS:
-            from sabot_firmware.journal import hand_slot  # few shoes have such a slot
+        before = self._newest
+        self._newest = yield from self.program(slot)
+        self._epoch = int.from_bytes(slot[_EPOCH:_PLACE], "little")
+        yield from self.replaced(before)
 
-            yield from hand_slot.move(self)
-        at: int = yield from self.program(slot)
-        old, self._newest = self._newest, at
-        yield from self.clear(old)
+    def write_pool(self, slot: "memoryview") -> "Iterator[None]":
+        """Do the same as `write` for the slot that `PoolSlots.fill` has made."""
+        before = self._pool
+        fill_pool(slot, self._epoch)
+        self._pool = yield from self.program(slot)
+        self._pool_slot[:] = slot
+        yield from self.replaced(before)
 
     def program(self, slot: "memoryview") -> "Generator[None, None, int]":
-        """Write the next slot that takes it, and return which one that is."""
+        """Write a slot to the next place that takes it; return the place."""
         for _ in range(SECTORS * _SLOTS):
             at = self._next
             if at % _SLOTS == 0 and self._erased != at // _SLOTS:
+                if self._needs(at // _SLOTS):
+                    break  # a whole sector took nothing: what it has is still needed
                 yield from self.erase(at // _SLOTS)
             self._next = (at + 1) % (SECTORS * _SLOTS)
             self._flash.program(at * _SLOT, slot)
@@ -164,12 +188,43 @@ class Keyring:
             if self._view == slot:
                 return at
             self._to_clear.append(at)
-        raise FlashError("chip takes no key: replace the journal's chip")
+        raise FlashError(_WORN_OUT)
+
+    def replaced(self, before: int) -> "Iterator[None]":
+        """Program the slot `before` to zeros, -1 for none. Write again what is in the sector that
+        is erased next."""
+        if before >= 0:
+            self._to_clear.append(before)
+        ahead = (self._next - 1) // _SLOTS + 1
+        if self._next and ahead % SECTORS == self._newest // _SLOTS:
+            slot = memoryview(bytearray(_SLOT))
+            self._flash.read(self._newest * _SLOT, slot)
+            self._to_clear.append(self._newest)
+            self._newest = yield from self.program(slot)
+        if self._next and ahead % SECTORS == self._pool // _SLOTS:
+            slot = memoryview(bytearray(self._pool_slot))
+            self._to_clear.append(self._pool)
+            fill_pool(slot, self._epoch)
+            self._pool = yield from self.program(slot)
+            self._pool_slot[:] = slot
+        if self._next and ahead % SECTORS == self.hand // _SLOTS:
+            from sabot_firmware.journal import hand_slot  # few shoes have such a slot
+
+            self._to_clear.append(self.hand)
+            yield from hand_slot.write_again(self)
+        yield from self.clear()
+        self._read(self._newest)  # for `mac` and the others
+
+    def _needs(self, sector: int) -> bool:
+        """Whether a slot counts that is in this sector."""
+        return sector in (self._newest // _SLOTS, self._pool // _SLOTS, self.hand // _SLOTS)
 
     def to_erase(self) -> int:
         """Return the sector that should be erased ahead, -1 for none."""
         sector = (self._next // _SLOTS + 1) % SECTORS
         half_full = self._next % _SLOTS >= _SLOTS // 2
+        if self._needs(sector):
+            return -1  # the next slot that is written has that one written again
         return sector if half_full and sector != self._erased else -1
 
     def erase(self, sector: int) -> "Iterator[None]":
@@ -183,8 +238,8 @@ class Keyring:
     def _read(self, at: int) -> None:
         self._flash.read(at * _SLOT, self._slot)
 
-    def _good(self, begin: int = 0) -> bool:
-        return self._uint(_CRC) == binascii.crc32(self._view[:_CRC], begin)
+    def _good(self, differs: int = 0) -> bool:
+        return self._uint(_CRC) ^ differs == binascii.crc32(self._view[:_CRC])
 
     def _uint(self, at: int) -> int:
         return int.from_bytes(self._view[at : at + 4], "little")
@@ -197,9 +252,19 @@ def _all_as(slot: bytes, sector: "memoryview") -> bool:
 
 def fill(slot: "memoryview", place: int, chain: "Chain") -> None:
     """Fill `slot`, 64 bytes, with the values of the epoch that `chain` has just begun."""
-    slot[_EPOCH:_PLACE] = chain.epoch.to_bytes(4, "little")
     slot[_PLACE:_SECRET] = place.to_bytes(4, "little")
     slot[_SECRET:_MAC] = chain.secret
     slot[_MAC:_CRC] = chain.mac
-    slot[_CRC:_END] = binascii.crc32(slot[:_CRC]).to_bytes(4, "little")
+    finish(slot, chain.epoch, 0)
+
+
+def fill_pool(slot: "memoryview", epoch: int) -> None:
+    """Fill up a slot that `PoolSlots.fill` has filled, which is written while `epoch` is newest."""
+    finish(slot, epoch, _OF_POOL)
+
+
+def finish(slot: "memoryview", epoch: int, differs: int) -> None:
+    """Fill up a slot of any kind: its epoch, its CRC, which differs by `differs`, and its end."""
+    slot[_EPOCH:_PLACE] = epoch.to_bytes(4, "little")
+    slot[_CRC:_END] = (binascii.crc32(slot[:_CRC]) ^ differs).to_bytes(4, "little")
     slot[_END:_SLOT] = _BLANK[_END:]

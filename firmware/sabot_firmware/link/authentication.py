@@ -2,13 +2,14 @@
 those of commands, and makes the one that proves to the host which unit this is."""
 
 import hashlib
-import os
 
 from sabot_firmware.link.answers import Refusal
 from sabot_protocol import events, messages
 from sabot_protocol.chain import COMMAND_LABEL, PROOF_LABEL, hmac_blocks, session_part
 
 if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Callable
+
     from sabot_protocol.schema import Shape
 
 _CLOSED_MS = 1000
@@ -17,9 +18,14 @@ _LONGEST_COMMAND = 460
 
 
 class CommandGuard:
-    """Decides which commands a unit takes: without a `key`, before it is provisioned, all."""
+    """Decides which commands a unit takes: without a `key`, before it is provisioned, all.
 
-    def __init__(self, key: "bytes | None") -> None:
+    `take(label, size)` returns random bytes for a use; a unit with a key needs it.
+    """
+
+    def __init__(
+        self, key: "bytes | None", take: "Callable[[bytes, int], bytes] | None" = None
+    ) -> None:
         self.proven = key is None
         """Whether the host of this session has proved that it has the key."""
         self.challenge = b""
@@ -27,6 +33,7 @@ class CommandGuard:
         self.wrong = 0
         """The number of wrong MACs since the start."""
         self._keyed = key is not None
+        self._take = take
         self._inner, self._outer = hmac_blocks(key or b"")
         self._session = -1
         self._in_session = b""  # the part of each MAC that is the same in the session
@@ -39,7 +46,8 @@ class CommandGuard:
         if self._keyed and session != self._session:
             self._session = session
             self._last_id = -1
-            self.challenge = os.urandom(messages.CHALLENGE_SIZE)
+            assert self._take is not None
+            self.challenge = self._take(b"challenge", messages.CHALLENGE_SIZE)
             self._in_session = session_part(session, self.challenge)
             self.proven = False
 
@@ -78,6 +86,11 @@ class CommandGuard:
         self._closed_ms = 0
         self._last_id = command_id
         self.proven = True
+
+    def place(self) -> bytes:
+        """Return what no other command has: the session with its challenge, and the id of the
+        `signed` that was taken last."""
+        return self._in_session + self._last_id.to_bytes(8, "big")
 
     def _mac(self, label: bytes, content: "bytes | memoryview") -> bytes:
         inner = hashlib.sha256(self._inner)

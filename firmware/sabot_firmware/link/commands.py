@@ -6,10 +6,10 @@ after the `id`, or nothing if a `reply` is the answer. It may raise Refusal.
 """
 
 import gc
-import sys
 
-import sabot_protocol
 from sabot_firmware import VERSION
+from sabot_firmware.journal.randomness import drop
+from sabot_firmware.link import stirring
 from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_protocol import enums, events, games, messages
 
@@ -110,8 +110,7 @@ def _checked(document: bytes) -> games.FamilyGame:
         raise Refusal("invalid", str(error))
     finally:
         del game_rules
-        del sabot_protocol.game_rules  # type: ignore[attr-defined]
-        del sys.modules["sabot_protocol.game_rules"]
+        drop("sabot_protocol", "game_rules")
         gc.collect()
 
 
@@ -120,6 +119,7 @@ def _take_game(shoe: "Shoe", document: bytes) -> None:
     _with_room(shoe)
     shoe.acting.keep_state()  # by the old game: its notes are not repeated under the new one
     shoe.journal.drain()  # events of the old game are on flash before the new game is
+    shoe.prepare_for(game)  # before the game is stored: a start with it must not find the old one
     shoe.store.save("game", game.document)
     _record(shoe, events.GAME_LOADED, game.name, game.sha256)
     gc.collect()
@@ -136,6 +136,7 @@ def _dealt_at_once(shoe: "Shoe", game: games.FamilyGame) -> bool:
         if game.face_down:
             shoe.recorder.seals = shoe.open_seals()
         shoe.dealing.change_game(game)
+        shoe.hold_rounds()
     except MemoryError:
         return False
     return True
@@ -254,6 +255,11 @@ def on_self_test(shoe: "Shoe") -> "list[object]":
     return self_test.report(shoe)
 
 
+def on_stir(shoe: "Shoe", hidden: bytes) -> "list[object]":
+    """Stir random bytes of the host into the pool."""
+    return stirring.report(shoe, hidden)
+
+
 def on_update(shoe: "Shoe", size: int) -> "list[object]":
     """Restart into the updater (updater.py), which needs the whole processor and heap."""
     if not shoe.running.has_slot:  # first, so that no one waits for a round's end in vain
@@ -262,6 +268,7 @@ def on_update(shoe: "Shoe", size: int) -> "list[object]":
         raise Refusal("on_trial")
     if not shoe.at_rest():
         raise Refusal("in_play")
+    stirring.leave_for_update(shoe)
     shoe.running.ask_for_update()
     shoe.restart_due = True
     return _update_report(_RESTARTING)

@@ -38,6 +38,8 @@ def report(shoe: "Shoe") -> "list[object]":
         shoe.journal.sectors,
         shoe.journal.begun,
         shoe.guard.wrong,
+        shoe.randomness.stuck,
+        shoe.randomness.has_host_bytes,
     ]
 
 

@@ -9,6 +9,9 @@ board's file system erases nothing when a file is removed or replaced.
 """
 
 from sabot_firmware.journal.contents import Contents, JournalError
+from sabot_firmware.journal.noise import SAMPLES, stir_all
+from sabot_firmware.journal.pool_slot import FIRST_POOL, filled
+from sabot_firmware.journal.randomness import HOST, Pool
 from sabot_firmware.link.answers import Refusal
 from sabot_firmware.release.wipe import wipe
 from sabot_protocol import messages, provisioning
@@ -92,10 +95,19 @@ class Provision:
             _write(store, settings)
             store.save("chain", chain_id(new.first_key))
             store.save("command_key", command_key(new.first_key))
+            if new.host_bytes is not None:
+                self._begin_pool(journal, command_key(new.first_key), new.host_bytes)
             self._unit = new.unit
         else:
             store.save(PENDING, settings)
             finish(store)
+
+    def _begin_pool(self, journal: Contents, key: bytes, host_bytes: bytes) -> None:
+        """Keep the first value of the unit's pool, made of the host's bytes and the hardware's."""
+        pool = Pool()
+        pool.stir(HOST, host_bytes)
+        stir_all(pool, self._board, bytearray(SAMPLES))
+        journal.write_pool(filled(key, FIRST_POOL, pool.take(b"kept")))
 
 
 def finish(store: "SettingsStore") -> None:

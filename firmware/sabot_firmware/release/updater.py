@@ -7,12 +7,13 @@ updated.
 """
 
 import asyncio
-import os
 from binascii import unhexlify
 
 from sabot_firmware import VERSION
 from sabot_firmware.boards import board_class
 from sabot_firmware.boards.nor import FlashError
+from sabot_firmware.journal.noise import SAMPLES, stir_all
+from sabot_firmware.journal.randomness import UNIT, Pool
 from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
@@ -22,7 +23,6 @@ from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import inputs
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, frame, messages
-from sabot_protocol.chain import KEY_SIZE
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board, Feed
@@ -37,6 +37,7 @@ _NO_FIRMWARE = "NO FIRMWARE\nUPDATE THIS SHOE"
 _LIT = 1 << enums.LAMPS.index("error")
 _LOOK_MS = 8
 _PAUSE_MS = 4
+_POOL = "update_pool"
 _SILENT_MS = 60000
 """How long the updater waits for the host before it restarts the shoe."""
 _REFUSED_MS = 3000
@@ -92,9 +93,7 @@ class Updater:
         key: bytes = _load(self._store, "release_key")  # type: ignore[assignment]
         self._update = Update(root, slot or boot.SLOTS[1], key, board.NAME)
         self._provision = None
-        self._link = Link(
-            NoEvents(), self, CommandGuard(self._command_key() if self._is_unit else None)
-        )
+        self._link = Link(NoEvents(), self, self._guard() if self._is_unit else CommandGuard(None))
         board.set_lamps(_LIT)
         if not self._is_unit:
             board.show(_NO_UNIT + board.serial)
@@ -157,10 +156,19 @@ class Updater:
         except (OSError, StoreError, FlashError) as error:
             raise Refusal("bad_flash", str(error))
 
-    def _command_key(self) -> bytes:
-        """Return the command key. If it was lost, return a random one, which no host has."""
+    def _guard(self) -> CommandGuard:
+        """Return the guard of a unit. If the command key was lost, no host has the one it checks.
+
+        The random bytes come from a pool that the shoe has left for the updater; it is replaced on
+        flash before it gives any, so no start gives the same.
+        """
         key: "bytes | None" = _load(self._store, "command_key")  # type: ignore[assignment]
-        return os.urandom(KEY_SIZE) if key is None else key
+        left: "bytes | None" = _load(self._store, _POOL)  # type: ignore[assignment]
+        pool = Pool(left or bytes(32))
+        pool.stir(UNIT, key or b"")
+        stir_all(pool, self.board, bytearray(SAMPLES))
+        self._store.save(_POOL, pool.take(b"kept"))
+        return CommandGuard(pool.take(b"lost key") if key is None else key, pool.take)
 
     def _given_up(self) -> bool:
         """Whether the host was silent for too long, and there is a slot to run."""

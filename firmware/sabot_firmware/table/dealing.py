@@ -38,6 +38,7 @@ _TEST_CARD_PULLED = const(5)
 _SENSOR_FAILED = const(9)
 _SAMPLES_LOST = const(10)
 _JOURNAL_FULL = const(11)
+NO_RANDOM = const(12)
 _DOUBLE_FEED = const(1)
 _SENSOR_FAULT = const(8)
 _POWER_LOST = const(9)
@@ -99,6 +100,17 @@ class Dealing(ShoeOfCards):
     def journal_full(self) -> list:
         """More events would overwrite events that no host has."""
         self._fail(_JOURNAL_FULL)
+        return self._done()
+
+    def no_random(self) -> list:
+        """Cards would lie face down, and the unit has no random bytes of a host to seal them."""
+        self._fail(NO_RANDOM)
+        return self._done()
+
+    def random_came(self) -> list:
+        """The unit has random bytes of a host: play goes on without the supervisor."""
+        if self.error == NO_RANDOM:
+            self._clear_error()
         return self._done()
 
     def pressed(self, button: int) -> list:

@@ -30,6 +30,11 @@ SEALED = const(9)
 """A note of a card, a fault or a loss of power in a game that deals cards face down, sealed
 (journal/seals.py): `[SEALED, number, sealed]`, whatever it holds."""
 
+NO_RANDOM = const(10)
+"""No card may be sealed: the unit's randomness has no bytes of a host."""
+RANDOM_CAME = const(11)
+"""The end of that."""
+
 
 def carry_out(dealing: "Dealing", note: "list") -> list:
     """Give the dealing an input, `[kind, ...]`; return its actions."""
@@ -50,6 +55,10 @@ def carry_out(dealing: "Dealing", note: "list") -> list:
         return dealing.power_lost()
     if kind == GHOST_HAND:
         return dealing.ghost_hand()
+    if kind == NO_RANDOM:
+        return dealing.no_random()
+    if kind == RANDOM_CAME:
+        return dealing.random_came()
     return dealing.journal_full()
 
 

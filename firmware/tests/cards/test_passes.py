@@ -62,11 +62,11 @@ def test_a_pass_is_kept_with_all_its_figures():
     )
 
 
-def test_the_last_seven_are_kept_however_long_they_are():
+def test_the_last_six_are_kept_however_long_they_are():
     kept = new_passes()
     for n in range(30):
         _keep(kept, bytes([n]) * RUN_BYTES)
-        assert _numbers(kept) == list(range(max(1, n - 5), n + 2))
+        assert _numbers(kept) == list(range(max(1, n - 4), n + 2))
     for number in _numbers(kept):
         assert bytes(kept.get(number).runs) == bytes([number - 1]) * RUN_BYTES
 
@@ -77,7 +77,7 @@ def test_a_fault_is_kept_while_many_good_cards_follow():
     for _ in range(1000):
         _keep(kept, bytes(200))
     numbers = _numbers(kept)
-    assert numbers[0] == 1 and len(numbers) > 60
+    assert numbers[0] == 1 and len(numbers) > 50
     assert bytes(kept.get(1).runs) == b"f" * 300
     assert numbers[1:] == list(range(numbers[1], 1002))
 
@@ -96,8 +96,7 @@ def test_each_pass_is_found_once_in_the_order_of_the_numbers():
         for each in numbers[-8:]:
             assert bytes(kept.get(each).runs) == runs_of[each], each
         assert kept.get(number + 1) is None
-        for each in range(max(1, number - 7), number + 1):
-            assert each in numbers
+        assert number == 1 or number - 1 in numbers  # the two last have room however long they are
 
 
 def test_figures_that_are_too_large_for_their_place_are_kept_as_the_largest():

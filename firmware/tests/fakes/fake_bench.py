@@ -7,6 +7,7 @@ only by `run`. It runs under CPython and MicroPython, and raises for what the fi
 import sys
 from array import array
 
+import sabot_firmware.native  # noqa: F401 - with this interpreter's modules, not with the fakes
 from firmware.tests.fakes import fake_rp2, fake_serial
 
 world: "BenchWorld"

@@ -223,6 +223,8 @@ class _Micropython:
     def viper(self, function):
         return function
 
+    native = viper
+
     def kbd_intr(self, character: int) -> None:
         world.kbd_intr.append(character)
 

@@ -1,9 +1,20 @@
 """The part of the sealing secret on the chip, over whole laps of the keyring: a board's heap has no
 room for such a flash."""
 
-from firmware.tests.journal.test_hand_slot import part, put_hand
+import random
+
 from firmware.tests.support.naive_chain import NaiveChain
-from firmware.tests.support.secrets_ring import FIRST, SLOTS, check, new
+from firmware.tests.support.secrets_ring import (
+    FIRST,
+    SLOTS,
+    check,
+    keep,
+    new,
+    number_of,
+    part,
+    put_hand,
+)
+from protocol.tests.helpers import seed_random
 from sabot_firmware.journal.keyring import SECTORS
 
 
@@ -19,3 +30,29 @@ def test_the_part_of_the_sealing_secret_stays_while_the_ring_goes_round_and_wear
         if epoch % 97 == 0:
             unit = check(flash, epoch, naive)
     assert unit.ring.hand_secret == part(1) and max(flash.erases) <= 2
+
+
+def test_key_pool_and_part_are_all_there_over_a_lap_in_whatever_order_they_are_written() -> None:
+    seed_random()
+    naive = NaiveChain(FIRST)
+    unit, flash = new()
+    keep(unit, 1)
+    put_hand(unit, part(1))
+    epoch, pool, number = 0, 1, 1
+    for turn in range(SECTORS * SLOTS + 300):
+        kind = random.choice("kkkpph")
+        if kind == "k":
+            unit.step()
+            epoch += 1
+        elif kind == "p":
+            pool += 1
+            keep(unit, pool)
+        else:
+            number += 1
+            put_hand(unit, part(number))
+            assert not flash.holds(part(number - 1))
+        if turn % 5 == 0:
+            unit.tidy()
+        if turn % 37 == 0:
+            unit = check(flash, epoch, naive)
+            assert number_of(unit) == pool and unit.ring.hand_secret == part(number)

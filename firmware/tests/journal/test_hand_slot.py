@@ -2,18 +2,17 @@
 
 from firmware.tests.fakes.fake_flash import AFTER, BEFORE, TORN, PowerCut
 from firmware.tests.support.naive_chain import NaiveChain
-from firmware.tests.support.secrets_ring import FIRST, SLOTS, at_slot, check, new, restarted
-from sabot_firmware.journal import hand_slot
+from firmware.tests.support.secrets_ring import (
+    FIRST,
+    SLOTS,
+    at_slot,
+    check,
+    new,
+    part,
+    put_hand,
+    restarted,
+)
 from sabot_firmware.journal.keyring import SECTORS
-
-
-def put_hand(unit, secret):
-    hand_slot.fill(unit.slot, secret)
-    unit.run(hand_slot.write(unit.ring, unit.slot))
-
-
-def part(number):
-    return bytes([number & 0xFF, number >> 8]) + bytes(range(30))
 
 
 def test_a_part_that_was_replaced_is_nowhere_on_the_chip() -> None:

@@ -72,7 +72,7 @@ def test_a_whole_shoe_finds_nothing():
         board, shoe = scripted.started(folder)
         _Parts(board)
         _records(shoe, 5)
-        assert _asked(shoe) == [0, 0, 31, RING, 1, 0]
+        assert _asked(shoe) == [0, 0, 31, RING, 1, 0, 0, True]
 
 
 def test_it_measures_the_heap_after_a_collection():

@@ -5,6 +5,7 @@ import os
 
 from firmware.tests.fakes.fake_flash import new_chip
 from firmware.tests.support.ledger import Ledger
+from firmware.tests.support.noise import Sources
 from firmware.tests.test_store import Folder
 from sabot_firmware.journal.contents import Contents, JournalError
 from sabot_firmware.link.answers import Refusal
@@ -31,6 +32,7 @@ class _Board:
     def __init__(self, folder, flash=None):
         self.flash = flash or new_chip()
         self.storage = folder.path
+        self.noise = Sources().fill
 
     def secret(self):
         """The secret on the journal's chip; None if there is none."""

@@ -46,6 +46,8 @@ class _Acting:
     def __init__(self, shoe):
         self._shoe = shoe
 
+    held = False
+
     def keep_state(self):
         pass
 
@@ -76,6 +78,15 @@ class Shoe:
 
     def open_seals(self):
         return Seals(bytes(32))
+
+    def prepare_for(self, game):
+        pass
+
+    def hold_rounds(self):
+        pass
+
+    def leave_for_update(self):
+        pass
 
     def load_cards(self):
         self.dealing.switched(0, True)

@@ -1,8 +1,11 @@
 """A naive host at the other end of the shoe's link, for the tests of the link."""
 
+import os
+
 from firmware.tests.fakes.fake_flash import RING, new_chip
 from firmware.tests.support.ledger import Ledger
 from sabot_firmware.journal.outbox import Outbox
+from sabot_firmware.journal.randomness import Pool
 from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
 from sabot_protocol import VERSION, cbor, enums, frame, messages
@@ -49,7 +52,7 @@ class Line:
         self.journal = self.ledger.journal
         self.outbox = Outbox(self.journal, 0)
         self.device = _Device(self.outbox)
-        self.link = Link(self.outbox, self.device, CommandGuard(key))
+        self.link = Link(self.outbox, self.device, CommandGuard(key, Pool(os.urandom(32)).take))
         self.reader = frame.FrameReader()
         self.now_ms = 1000
 

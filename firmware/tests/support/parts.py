@@ -164,6 +164,7 @@ class Parts:
         self.acting = Acting(
             self.board, self.running, self.journal, self.recorder, self.dealing, self.reader,
             self.presenting, Any(forget=lambda: None), lambda: self.woken.append(1),
+            lambda: None,
         )  # fmt: skip
 
     def done(self):

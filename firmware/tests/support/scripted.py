@@ -5,11 +5,13 @@ from firmware.tests.fakes import fake_gc  # noqa: F401  # CPython lacks a part o
 from firmware.tests.fakes.fake_flash import FIRST_KEY, RING, new_chip
 from firmware.tests.support.held import each_record
 from firmware.tests.support.naive_chain import NaiveChain, hmac
+from firmware.tests.support.noise import RANDOM, Sources
 from firmware.tests.support.passing import code, pass_of, printed
 from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.contents import Contents
 from sabot_firmware.journal.cursor import Cursor
+from sabot_firmware.journal.pool_slot import FIRST_POOL, filled
 from sabot_firmware.release import build as build_module
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import SettingsStore
@@ -52,6 +54,8 @@ class ScriptedBoard:
         self._changes = []
         self._now_ms = 0
         self.shoe = None
+        self.sources = Sources()
+        """The hardware's sources of randomness."""
 
     def play(self, shoe, *script):
         """Play samples, given as bytes, and changes of inputs, given as integers. A tuple
@@ -90,6 +94,9 @@ class ScriptedBoard:
         else:
             self._samples = bytes(item)
             self.seen.append("samples")
+
+    def noise(self, source, buf):
+        self.sources.fill(source, buf)
 
     def read_samples(self, buf):
         size = min(len(buf), len(self._samples))
@@ -147,9 +154,18 @@ def started(folder, flash=None, switches_on=0):
     return board, board.shoe
 
 
-def provision(folder, flash, first_key=FIRST_KEY):
-    """Give a unit its keys, as provisioning does; return its flash."""
-    Contents(flash).begin(first_key)
+def begin_chip(flash, first_key=FIRST_KEY, random=RANDOM):
+    """Write the first key and, if there are any, the host's random bytes to a unit's chip."""
+    contents = Contents(flash)
+    contents.begin(first_key)
+    if random is not None:
+        contents.write_pool(filled(command_key(first_key), FIRST_POOL, random))
+
+
+def provision(folder, flash, first_key=FIRST_KEY, random=RANDOM):
+    """Give a unit its keys and random bytes of a host, None for a unit from before; return its
+    flash."""
+    begin_chip(flash, first_key, random)
     store = SettingsStore(folder.path)
     store.save("chain", chain_id(first_key))
     store.save("command_key", command_key(first_key))

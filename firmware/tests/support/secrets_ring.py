@@ -3,7 +3,7 @@
 from firmware.tests.fakes.fake_flash import Flash
 from firmware.tests.support.naive_chain import NaiveChain
 from sabot_firmware.boards.nor import SECTOR
-from sabot_firmware.journal import keyring
+from sabot_firmware.journal import hand_slot, keyring
 from sabot_firmware.journal.keyring import SECTORS, SLOT_SIZE, Keyring
 from sabot_protocol.chain import EPOCH_RECORDS, Chain, chain_id
 
@@ -119,3 +119,30 @@ def check_after_cut(flash: Flash, begun: int, naive: NaiveChain) -> None:
         again.step()
         epoch += 1
     check(flash, epoch, naive)
+
+
+def keep(unit, number):
+    """Write the pool's value with this number."""
+    slot = memoryview(bytearray(SLOT_SIZE))
+    slot[4:8] = number.to_bytes(4, "little")
+    slot[8:40] = bytes([number & 0xFF, number >> 8]) * 16
+    unit.run(unit.ring.write_pool(slot))
+
+
+def number_of(unit):
+    """Return the number of the pool's value; None if it is not there."""
+    slot = unit.ring.pool_slot()
+    if slot is None:
+        return None
+    number = int.from_bytes(slot[4:8], "little")
+    assert slot[8:40] == bytes([number & 0xFF, number >> 8]) * 16
+    return number
+
+
+def put_hand(unit, secret):
+    hand_slot.fill(unit.slot, secret)
+    unit.run(hand_slot.write(unit.ring, unit.slot))
+
+
+def part(number):
+    return bytes([number & 0xFF, number >> 8]) + bytes(range(30))

@@ -9,6 +9,7 @@ command leaves the files of a new unit in it.
 """
 
 import gc
+import os
 import sys
 
 from sabot_firmware.boards.sim.flash import SimFlash
@@ -36,6 +37,9 @@ class _NoBoard:
 
     async def wait_for_activity(self, within_ms: int, wait: bool) -> None:
         pass
+
+    def noise(self, source: int, buf: memoryview) -> None:
+        buf[:] = os.urandom(len(buf))
 
     def switches(self) -> int:
         return 0

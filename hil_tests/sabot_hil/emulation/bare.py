@@ -191,7 +191,7 @@ class BarePico:
         mcu.simulator = cast("Simulator", self._runner)  # the chip uses only what a runner has
         self._powered = True
         mcu.watchdog.on_watchdog_trigger = self._watchdog_bites
-        mcu.adc.channel_values[_THERMOMETER] = _ROOM_TEMPERATURE
+        patches.give_noise(mcu, _THERMOMETER, _ROOM_TEMPERATURE)
         patches.set_peripheral_clock(mcu)
         self._pio = patches.PacedPio(mcu, self._pio_drives_pins)
         patches.patch_uart(mcu)

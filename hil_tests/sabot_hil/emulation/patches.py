@@ -5,6 +5,7 @@ package still has the fault, and fails when a patch is no longer needed. The ser
 buses.py. Nothing else in this folder uses private parts of the package.
 """
 
+import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 CYCLE_NS = 8
 """A cycle of the processor, at the 125 MHz that MicroPython v1.28 sets."""
 
-PIO0, PWM = 0x50200, 0x40050
+PIO0, PWM, ROSC = 0x50200, 0x40050, 0x40060
 """The blocks' keys in the chip's table: their addresses without the last 12 bits."""
 
 _NEVER = 1 << 62  # the package's "no state machine has anything to do"
@@ -310,3 +311,39 @@ def quieten_pwm(mcu: "RP2040", on_duty: Callable[[int, int, int, float], None]) 
     """Stop the PWM from making edges: see QuietPwm."""
     # The bus calls only the methods of QuietPwm.
     mcu.peripherals[PWM] = cast("Peripheral", QuietPwm(mcu.pwm, on_duty))
+
+
+class RandomBit:
+    """Replaces the ring oscillator on the chip's bus: its random bit is 0 or 1, the same ones in
+    every run. The package's is stuck, and a shoe's self-test finds that."""
+
+    _BIT = 0x1C  # RP2040 data sheet, 2.17.8
+
+    def __init__(self, oscillator: "Peripheral") -> None:
+        self._oscillator = oscillator
+        self._random = random.Random(1)
+
+    def read_uint32(self, offset: int) -> int:
+        """A read on the bus."""
+        if offset == self._BIT:
+            return self._random.getrandbits(1)
+        return self._oscillator.read_uint32(offset)
+
+    def write_uint32_atomic(self, offset: int, value: int, kind: int) -> None:
+        """A write on the bus; `kind` says whether it writes, sets, clears or inverts bits."""
+        self._oscillator.write_uint32_atomic(offset, value, kind)
+
+
+def give_noise(mcu: "RP2040", thermometer: int, value: int) -> None:
+    """Let the chip's sources of randomness give noise: see RandomBit. The converter's input with
+    this number has `value`, or one more or less; the package's never changes."""
+    oscillator = RandomBit(mcu.peripherals[ROSC])
+    mcu.peripherals[ROSC] = cast("Peripheral", oscillator)
+    adc, noise = mcu.adc, random.Random(2)
+    begin = adc.on_adc_read
+
+    def read(channel: int) -> None:
+        adc.channel_values[thermometer] = value + noise.randint(-1, 1)
+        begin(channel)
+
+    adc.on_adc_read = read

@@ -1,4 +1,5 @@
-"""A reader for a journal chip's content, without the firmware: the entries and the keys' slots.
+"""A reader for a journal chip's content, without the firmware: the entries, the slots of the keys
+and of the pool.
 
 Written from the formats in ring.py and keyring.py of the firmware. It shares no code with them, so
 it can determine what the firmware must find.
@@ -20,6 +21,7 @@ MAC_SIZE = 16
 _HEADER = struct.Struct("<4sIII")
 _MAGIC = b"Sj\x01\x00"
 _KINDS = {1: "event", 2: "note", 3: "state", 4: "passing"}
+_OF_POOL = int.from_bytes(b"pool", "little")
 _HEAD = 2
 _CRC = 4
 _SLOT = struct.Struct("<II32s16sI")
@@ -86,16 +88,33 @@ def events_in(image: ChipImage) -> dict[int, Entry]:
 
 
 def slots_in(image: ChipImage) -> list[KeySlot]:
-    """Return the slots of the keyring that are neither erased nor overwritten with zeros."""
-    content = image.read(0, KEY_SECTORS * SECTOR)
+    """Return the slots of the keyring that are neither erased, nor overwritten with zeros, nor good
+    ones of the pool."""
     found = []
+    for at, slot, differs in _used_slots(image):
+        epoch, _, secret, _, _ = _SLOT.unpack_from(slot)
+        if differs != _OF_POOL:
+            found.append(KeySlot(at, None if differs else epoch, secret))
+    return found
+
+
+def pools_in(image: ChipImage) -> dict[int, bytes]:
+    """Return the good slots with a kept value of the pool, each by its number."""
+    return {
+        _SLOT.unpack_from(slot)[1]: slot
+        for _, slot, differs in _used_slots(image)
+        if differs == _OF_POOL
+    }
+
+
+def _used_slots(image: ChipImage) -> Iterator[tuple[int, bytes, int]]:
+    """Yield the slots in use: place, content, and how the CRC differs from the right one."""
+    content = image.read(0, KEY_SECTORS * SECTOR)
     for at in range(0, len(content), SLOT):
         slot = content[at : at + SLOT]
         if slot.strip(b"\xff") and slot.strip(b"\0"):
-            epoch, _, secret, _, crc = _SLOT.unpack_from(slot)
-            good = crc == zlib.crc32(slot[: _SLOT.size - _CRC])
-            found.append(KeySlot(at // SLOT, epoch if good else None, secret))
-    return found
+            crc = _SLOT.unpack_from(slot)[-1]
+            yield at // SLOT, slot, crc ^ zlib.crc32(slot[: _SLOT.size - _CRC])
 
 
 def _in_sector(sector: int, number: int, content: bytes) -> Iterator[Entry]:

@@ -25,7 +25,7 @@ from sabot_hil.kit.flash_image import (
     FlashOperation,
     read_trace,
 )
-from sabot_hil.kit.journal_image import entries_in, slots_in
+from sabot_hil.kit.journal_image import entries_in, pools_in, slots_in
 from sabot_hil.kit.logbook import received
 from sabot_hil.kit.secrets_left import secrets_left
 from sabot_hil.kit.used_unit import write_key_files
@@ -152,6 +152,7 @@ class Checker:
         assert epochs == [epoch_of(last)], (
             f"keys of the epochs {epochs}, and the last event is {last}"
         )
+        assert len(pools_in(image)) == 1, "the pool is kept, and no older value of it"
 
     def _check_link(
         self, shoe: SimulatedShoe, image: ChipImage, expected: ExpectedState, *, everything: bool

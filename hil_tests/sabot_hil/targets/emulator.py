@@ -52,7 +52,7 @@ _HELD_US = 100 * _MS
 _ID_BYTES = 8
 _FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
 _COMMAND_KEY = command_key(_FIRST_KEY)
-_JOURNAL = new_journal(_FIRST_KEY)
+_JOURNAL = new_journal(_FIRST_KEY, hashlib.sha256(b"random bytes").digest())
 _LED = 25  # on the Pico itself; boards/pico/board.py
 _SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 

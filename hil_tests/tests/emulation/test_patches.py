@@ -270,6 +270,21 @@ def test_a_silent_buzzer_costs_nothing(chip: SleepingChip, monkeypatch: pytest.M
     assert (channel, low) == (7, 0) and high > 20_000 and 2690 < hertz < 2710
 
 
+def test_the_sources_of_randomness_are_not_stuck(chip: SleepingChip) -> None:
+    random_bit = 0x4006001C
+    stock = SleepingChip()
+    still(len({stock.read(random_bit) & 1 for _ in range(64)}) == 1, patches.RandomBit)
+    patches.give_noise(chip.mcu, 4, 876)
+    bits = [chip.read(random_bit) for _ in range(1024)]
+    assert set(bits) == {0, 1} and 400 < sum(bits) < 624
+    values = []
+    for _ in range(64):
+        chip.mcu.adc.on_adc_read(4)
+        chip.clock.tick(3000)
+        values.append(chip.mcu.adc.result)
+    assert set(values) == {875, 876, 877}
+
+
 def sent_by_spi(chip: SleepingChip) -> list[bool]:
     """Return whether an answer was there before and after the time of a byte at 24 MHz."""
     chip.write(SPI0 + 0x10, 2)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sabot.audit.checks.findings import Finding, FoundInUnit, Note
 from sabot.audit.checks.receipt_checks import CENTRE, SITE, Said, compare
+from sabot.files import open_to_read
 from sabot.keys.signing import fingerprint
 from sabot.log.place import Address, Place
 from sabot.log.store import Store, open_store
@@ -231,7 +232,7 @@ def _is_log(place: Place) -> bool:
     if isinstance(place, Address):
         return True
     try:
-        with place.open("rb") as file:
+        with open_to_read(place) as file:
             return file.read(len(_LOG_MAGIC)) == _LOG_MAGIC
     except OSError:  # as a file of receipts, where it is an error
         return False

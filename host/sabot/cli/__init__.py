@@ -31,6 +31,7 @@ _RENAMED = {
 }
 """Names that commands had, and those that they have now."""
 
+_WRONG_USAGE = 2
 _OF_THE_OUTPUT = frozenset(
     (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EAGAIN)
 )
@@ -120,6 +121,9 @@ def run() -> None:
                 problems.print(f"sabot: the output cannot be written ({error.strerror})")
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
                 faulty.end(DiskFull.exit_code)
+            if error.errno == errno.ENAMETOOLONG:  # whatever names a file may be too long for one
+                problems.print("sabot: the name of a file is too long; name another one")
+                faulty.end(_WRONG_USAGE)
             _end_by(error, faulty)  # also of a file that no command has looked after
         except Exception as error:
             _end_by(error, faulty)

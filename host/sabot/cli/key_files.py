@@ -8,6 +8,7 @@ import typer
 
 from sabot.cli.view import problems
 from sabot.errors import KeysUnusable
+from sabot.files import open_to_read
 from sabot.keys import escrow, signing
 from sabot.keys.chain_keys import DEFAULT, Keys
 from sabot.link.command_keys import CommandKeyFile
@@ -105,7 +106,7 @@ def _passphrase(path: Path, *, again: bool) -> str:
 
 def _first_line(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open_to_read(path) as file:
             exposed = bool(os.fstat(file.fileno()).st_mode & 0o077)
             line = file.read(_MOST_BYTES).split(b"\n")[0].removesuffix(b"\r")
         passphrase = line.decode()

@@ -64,7 +64,10 @@ def waveform(
     random = np.random.default_rng(seed)
     passes = [waveforms.pack(noisy_pass(random, NOISE[noise], n, card_set, pull)) for n in numbers]
     try:
-        out.write_bytes(b"".join(passes))
+        with out.open("xb") as file:
+            file.write(b"".join(passes))
+    except FileExistsError:
+        raise BadRecording(f"{out}: exists already; name another file with -o") from None
     except OSError as error:
         raise BadRecording(
             f"{out}: cannot be written ({error.strerror}); name another file with -o"

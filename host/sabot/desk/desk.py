@@ -383,9 +383,24 @@ def _check_name(name: str) -> None:
         )
 
 
+_ALIKE = (
+    str.maketrans(
+        "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445", "abekmhopctyx"
+    )
+    | str.maketrans("\u0455\u0456\u0458\u04bb\u04cf\u0501\u051b\u051d", "sijhldqw")
+    | str.maketrans(
+        "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
+        "abezhikmvoptyx",
+    )
+    | str.maketrans("01|", "oll")
+)
+"""Letters, Cyrillic and Greek ones, and digits that look like a Latin letter, also as capitals."""
+
+
 def _folded(name: str) -> str:
     """What names have in common that look alike: people read them in the notes."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    folded = unicodedata.normalize("NFKC", name).casefold().translate(_ALIKE)
+    return " ".join(folded.split())
 
 
 def _check_remark(remark: str) -> None:

@@ -3,18 +3,22 @@
 If any line is wrong, the whole file is refused. No message contains any part of a key.
 """
 
+import errno
 import fcntl
 import json
 import os
 import stat
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from sabot.errors import KeysUnusable
-from sabot.files import TooLarge, read_bounded, replace_whole
+from sabot.files import TooLarge, open_to_read, read_bounded, replace_whole
 from sabot_protocol.chain import KEY_SIZE
 
 MODE = 0o600
+LOCKED_S = 10
+_AGAIN_S = 0.02
 _MOST_BYTES = 1 << 26
 
 
@@ -28,7 +32,7 @@ def read(
     `option` is the command's option that names the file, for messages. Raises KeysUnusable.
     """
     try:
-        with path.open("rb") as file:
+        with open_to_read(path) as file:
             exposed = bool(os.fstat(file.fileno()).st_mode & 0o077)
             data = file.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
@@ -72,7 +76,7 @@ def add(path: Path, entry: Mapping[str, str], is_there: Callable[[], bool], opti
     except OSError as error:
         raise _unwritable(path, error, option) from None
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX)  # or two processes at once could lose a key
+        _lock(folder)  # or two processes at once could lose a key
         there = os.path.lexists(path)
         if there:
             _check_ours(path, option)
@@ -87,6 +91,23 @@ def add(path: Path, entry: Mapping[str, str], is_there: Callable[[], bool], opti
         raise _unwritable(path, error, option) from None
     finally:
         os.close(folder)
+
+
+def _lock(folder: int) -> None:
+    """Lock a folder. Raises OSError if another process does not let it go, as any process can that
+    may read the folder."""
+    end_s = time.monotonic() + LOCKED_S
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end_s:
+                raise OSError(
+                    errno.EWOULDBLOCK, f"another process has kept its folder for {LOCKED_S} s"
+                ) from None
+            time.sleep(_AGAIN_S)
+        else:
+            return
 
 
 def _check_ours(path: Path, option: str) -> None:

@@ -88,7 +88,10 @@ def make_key_pair(
 
 
 def check_free(stem: Path) -> None:
-    """Raise KeysUnusable if a file of the key pair exists: a key is not overwritten."""
+    """Raise KeysUnusable if a file of the key pair exists: a key is not overwritten; or if `stem`
+    is no name for one."""
+    if not stem.name:
+        raise KeysUnusable(f"{stem}: a folder; name the key with -o")
     for suffix in (".pub.pem", ".pem"):
         path = stem.with_name(stem.name + suffix)
         if path.exists():
@@ -117,7 +120,7 @@ def load_any_private(path: Path, passphrase: Callable[[], bytes] | None = None) 
             raise KeysUnusable(f"{path}: locked with a passphrase; name another key") from None
         try:
             return load_pem_private_key(pem, passphrase())
-        except ValueError:
+        except (ValueError, TypeError):  # TypeError: an empty one
             raise KeysUnusable(f"{path}: wrong passphrase for this key; try again") from None
     except (ValueError, UnsupportedAlgorithm):
         return None

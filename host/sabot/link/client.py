@@ -25,12 +25,15 @@ from sabot.link.messages import (
     ReadEventsCommand,
     ReadGameCommand,
     Reply,
+    StirCommand,
+    StirReport,
     UpdateStatusCommand,
 )
 from sabot.link.session import ASK_PAUSE_S, Introduction, Received, Session
 from sabot.text import counted, shortened
 from sabot_protocol import OLDEST, games
 from sabot_protocol import messages as definitions
+from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.provisioning import MAX_UNIT, is_unit
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
@@ -260,6 +263,19 @@ class Client:
         answer = self._send_until_answered(command, key)
         self._proven = self._proven or bool(key)
         return answer
+
+    def stir(self) -> StirReport | None:
+        """Give the shoe 32 new random bytes of this host for its pool; None if its firmware has no
+        pool, or if it has no key yet, under which they could be hidden on the line. Raises as `ask`
+        does."""
+        if StirCommand.SHAPE.since > self._session.version or not self.welcome.challenge:
+            return None
+        key = self.believe()
+        # The id is part of what hides them.
+        hidden = self._session.hidden(key, self._next_id, secrets.token_bytes(KEY_SIZE))
+        report = self._send_until_answered(StirCommand(hidden), key)
+        self._proven = True
+        return report
 
     def send_signed(self, command: Command[Answer]) -> None:
         """Send a signed command once, without waiting for its answer. Raises UnitNotProven,

@@ -6,6 +6,7 @@ derived from the unit's first key (sabot/keys/chain_keys.py), which cannot be de
 file does not suffice to make a MAC of an audit chain. No message and no repr contains a key.
 """
 
+import hashlib
 import hmac
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,7 +15,13 @@ from pathlib import Path
 from sabot.errors import KeysUnusable
 from sabot.keys import key_lines
 from sabot.link import runtime
-from sabot_protocol.chain import COMMAND_LABEL, PROOF_LABEL, session_part
+from sabot_protocol.chain import (
+    COMMAND_LABEL,
+    HOST_BYTES_KEY_LABEL,
+    HOST_BYTES_LABEL,
+    PROOF_LABEL,
+    session_part,
+)
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.messages import CHALLENGE_SIZE
 
@@ -112,6 +119,15 @@ def is_proof(key: bytes, session: int, challenge: bytes, answers: bytes, proof: 
     """Whether `proof` is the MAC of a shoe's other answers to `hello` under its command key."""
     expected = _mac(key, PROOF_LABEL, session, challenge, answers)
     return len(challenge) == CHALLENGE_SIZE and hmac.compare_digest(expected, proof)
+
+
+def hidden(key: bytes, session: int, challenge: bytes, command_id: int, data: bytes) -> bytes:
+    """Return 32 random bytes as the `stir` with this id carries them: protocol/README.md, "Random
+    numbers". Without the command key they cannot be read on the line."""
+    own = hashlib.sha256(HOST_BYTES_KEY_LABEL + key).digest()
+    message = HOST_BYTES_LABEL + session_part(session, challenge) + command_id.to_bytes(8, "big")
+    pad = hmac.digest(own, message, "sha256")
+    return bytes(a ^ b for a, b in zip(data, pad, strict=True))
 
 
 def _mac(key: bytes, label: bytes, session: int, challenge: bytes, content: bytes) -> bytes:

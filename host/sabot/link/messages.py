@@ -353,7 +353,16 @@ class ChallengeMessage(ShoeMessage):
 class SelfTestReport(Answer):
     """The result of the self-tests."""
 
-    __slots__ = ("failed", "seen", "temperature_c", "sectors", "begun", "wrong_macs")
+    __slots__ = (
+        "failed",
+        "seen",
+        "temperature_c",
+        "sectors",
+        "begun",
+        "wrong_macs",
+        "stuck",
+        "host_bytes",
+    )
     SHAPE: ClassVar[Shape] = definitions.SELF_TEST_REPORT
     failed: int
     """Bit n: the n-th of `SELF_TESTS`."""
@@ -367,6 +376,11 @@ class SelfTestReport(Answer):
     """Sectors begun over the life of the chip; each was erased for that."""
     wrong_macs: int
     """Wrong MACs of commands since the start."""
+    stuck: int | None
+    """Bit n: the n-th of `RANDOM_SOURCES` failed its test at the start; None from a shoe before
+    version 11."""
+    host_bytes: bool | None
+    """Whether its pool has had bytes of a host; None from a shoe before version 11."""
 
 
 class GamePart(Answer):
@@ -382,6 +396,17 @@ class GamePart(Answer):
     """Of this part in the document."""
     part: bytes
     """1 to 400 bytes from there on."""
+
+
+class StirReport(Answer):
+    """The bytes of the host are in the unit's pool."""
+
+    __slots__ = ("first", "stuck")
+    SHAPE: ClassVar[Shape] = definitions.STIR_REPORT
+    first: bool
+    """The pool had no bytes of a host before."""
+    stuck: int
+    """Bit n: the n-th of `RANDOM_SOURCES` failed its test at the start."""
 
 
 class SetClockCommand(Command[Reply]):
@@ -536,6 +561,16 @@ class ReadGameCommand(Command[GamePart]):
     """From this byte on; refused if the document has fewer bytes."""
 
 
+class StirCommand(Command[StirReport]):
+    """Stir 32 random bytes of the host into the unit's pool, see "Random numbers" in
+    protocol/README.md."""
+
+    __slots__ = ("hidden",)
+    SHAPE: ClassVar[Shape] = definitions.STIR
+    hidden: bytes
+    """32: the bytes, hidden under a key of the unit."""
+
+
 SHOE_MESSAGES: dict[int, type[ShoeMessage]] = {
     64: WelcomeMessage,
     65: WrongVersionMessage,
@@ -553,6 +588,7 @@ SHOE_MESSAGES: dict[int, type[ShoeMessage]] = {
     77: ChallengeMessage,
     78: SelfTestReport,
     79: GamePart,
+    81: StirReport,
 }
 """The class of each message of a shoe, by the number of the message."""
 
@@ -574,6 +610,7 @@ COMMANDS: dict[int, type[Command[Any]]] = {
     31: DebugCommand,
     32: SelfTestCommand,
     33: ReadGameCommand,
+    36: StirCommand,
 }
 """The class of each command, by the number of its message."""
 # End of what is generated: all messages, from sabot_definitions/messages.py

@@ -46,6 +46,7 @@ TEXTS = {
     "used_chip": "its journal's chip has the events of a unit: put in a blank chip",
     "no_ghost": "no ghost hand: {}",
     "sealed": "cards lie face down that it would tell: ask again when the round is over",
+    "not_random": "the random bytes of this host are not random: look at the host",
     "no_heap": "the heap has no room for this release: try again",
 }
 

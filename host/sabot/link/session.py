@@ -201,6 +201,10 @@ class Session:
         mac = command_keys.command_mac(key, self._session, self.challenge, payload)
         self._send(definitions.SIGNED, command_id, payload, mac)
 
+    def hidden(self, key: bytes, command_id: int, data: bytes) -> bytes:
+        """Return random bytes as the `stir` with this id carries them in this session."""
+        return command_keys.hidden(key, self._session, self.challenge, command_id, data)
+
     def feed(self, data: bytes, now_s: float) -> Received:
         """Take bytes that came from the shoe at `now_s`; return what they contained.
 

@@ -31,6 +31,7 @@ from sabot.link.messages import SetClockCommand
 from sabot.link.ports import Port, place_of
 from sabot.link.session import Record
 from sabot.link.wire import WireError
+from sabot.link.words import words_in
 from sabot.log import boards
 from sabot.log.attribution import COPIED, Attributed, Attribution
 from sabot.log.presence import EVERY_S, Presence
@@ -41,7 +42,7 @@ from sabot.log.reveal import Reveal, place_before, reveal_before
 from sabot.log.rounds import Dealt, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot.table_time import duration_text
-from sabot_protocol import messages
+from sabot_protocol import enums, messages
 from sabot_protocol.events import MAC_SIZE
 
 _RECEIVE_S = 0.25
@@ -283,6 +284,7 @@ class Logger:
         # Before the first event is requested, so that all later events have the time.
         clock = ShoeClock(self._host_clock)
         clock.was_set(self._set_clock(client, self._warn))
+        self._stir(client)
         self._keep_game(client)
         # The last stored event is requested again: its bytes show whether this is the same board as
         # in the database.
@@ -444,6 +446,30 @@ class Logger:
             warn(f"{error}; its events are logged all the same")
             return error.refusal != "full"
         return True
+
+    def _stir(self, client: Client) -> None:
+        """Give the shoe random bytes. If it refuses them, warn: its events are stored all the same.
+
+        Raises NoShoe if it does not answer.
+        """
+        try:
+            report = client.stir()
+        except CommandRefused as error:
+            if error.refusal in _REFUSED_FOR_NOW:
+                raise NoShoe(str(error)) from None
+            self._warn(f"{error}; its events are logged all the same")
+            return
+        if report is not None and report.first:
+            self._warn(
+                f"{client.unit}: has got its first random bytes of a host: it deals cards face "
+                "down from now on"
+            )
+        if report is not None and report.stuck:
+            stuck = ", ".join(words_in(enums.RANDOM_SOURCES, report.stuck))
+            self._warn(
+                f"{client.unit}: of its sources of random numbers this one repeats itself: "
+                f"{stuck}; its random numbers stay good, have its board looked at"
+            )
 
     def _keep_game(self, client: Client) -> None:
         """Store the document of the game that the shoe deals, if the log does not have it. Without

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sabot.errors import ReceiptsUnusable
+from sabot.files import open_to_read
 from sabot.keys.signing import fingerprint
 from sabot.log import boards
 from sabot.receipts.receipt import MOST_BYTES, Receipt, ReceiptUnusable
@@ -86,7 +87,7 @@ def read(path: Path) -> Iterator[bytes | SiteCheckpoint]:
     """
     read_bytes = lines = 0
     try:
-        with path.open("rb") as file:
+        with open_to_read(path) as file:
             while line := file.readline(_LONGEST_LINE + 1):
                 read_bytes += len(line)
                 if len(line) > _LONGEST_LINE or read_bytes > _MOST_BYTES:

@@ -1,5 +1,6 @@
 """Makes a board a unit, or gives a unit a new table, game and card set."""
 
+import secrets
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -16,7 +17,7 @@ from sabot.link.command_keys import CommandKeyFile
 from sabot.link.messages import ProvisionCommand, SetClockCommand
 from sabot.retry import over_sessions
 from sabot_protocol import messages, provisioning
-from sabot_protocol.chain import chain_id, command_key
+from sabot_protocol.chain import KEY_SIZE, chain_id, command_key
 from sabot_protocol.games import game_of
 
 LONGEST_S = 240.0
@@ -58,9 +59,13 @@ class KeyFiles:
 
 
 def provisioning_document(
-    settings: UnitSettings, unit: str, first_key: bytes | None = None
+    settings: UnitSettings,
+    unit: str,
+    first_key: bytes | None = None,
+    random: bytes | None = None,
 ) -> bytes:
-    """The document that is sent. Raises ProvisioningError if no unit would take it."""
+    """The document that is sent; `random` are the host's bytes for a new unit's pool. Raises
+    ProvisioningError if no unit would take it."""
     fields: dict[str, object] = {
         "version": provisioning.VERSION,
         "unit": unit,
@@ -74,6 +79,8 @@ def provisioning_document(
         fields["escrow"] = settings.escrow
     if first_key is not None:
         fields["first_key"] = first_key
+    if random is not None:
+        fields["random"] = random
     document = cbor2.dumps(fields, canonical=True)
     provisioning.Provisioning(document)
     return document
@@ -140,7 +147,12 @@ class _ProvisionAttempt:
             )
         in_service = client.welcome.game != messages.NO_GAME
         if not client.welcome.challenge:
-            self._send(client, provisioning_document(self._settings, unit, self._new_key(unit)))
+            first_key = self._new_key(unit)
+            # A board that was flashed with an older firmware takes no field that it does not know.
+            has_pool = client.welcome.protocol >= messages.STIR.since
+            random = secrets.token_bytes(KEY_SIZE) if has_pool else None
+            document = provisioning_document(self._settings, unit, first_key, random)
+            self._send(client, document)
             return ""
         if client.unit != unit:
             raise UnitTaken(

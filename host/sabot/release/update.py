@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -90,6 +90,8 @@ class _UpdateAttempt:
             if report.stage != "on_trial":
                 done = "updated" if self._ran_another else "already running"
                 return f"{unit}: Sabot {manifest.version}, {done}"
+            with suppress(CommandRefused):  # `sabot log` gives them too
+                client.stir()
             client.ask(ConfirmCommand())
             return f"{unit}: Sabot {manifest.version}, updated"
         self._ran_another = True

@@ -10,6 +10,7 @@ from datetime import tzinfo
 from pathlib import Path
 
 from sabot.audit.checks.findings import Finding
+from sabot.files import open_to_read
 from sabot.games import families
 from sabot.html import as_text, page, verdict
 from sabot.link.events import (
@@ -63,7 +64,7 @@ class ReportInput:
 def is_report(path: Path, unit: str, shoe: int) -> bool:
     """Whether the file is a report of this shoe of cards of `unit`."""
     try:
-        with path.open("rb") as file:
+        with open_to_read(path) as file:
             head = file.read(_HEAD_BYTES)
     except OSError:
         return False

@@ -168,6 +168,7 @@ def checks_of(answers: ShoeAnswers, expected: Expectations) -> list[Check]:
         _update(answers),
         _line(answers, expected),
         *_wrong_macs(answers),
+        *_random(answers),
     ]
 
 
@@ -428,4 +429,27 @@ def _wrong_macs(answers: ShoeAnswers) -> list[Check]:
             ok=not wrong,
             to_do="someone without its key sent it commands: `sabot incidents` shows when",
         )
+    ]
+
+
+def _random(answers: ShoeAnswers) -> list[Check]:
+    if answers.self_test is None or answers.self_test.stuck is None:
+        return []  # it has firmware without a pool
+    stuck = [_spaced(name) for name in words_in(enums.RANDOM_SOURCES, answers.self_test.stuck)]
+    has_bytes = answers.self_test.host_bytes
+    return [
+        _check(
+            "random sources",
+            f"{', '.join(stuck)} repeats itself" if stuck else "none repeats itself",
+            "none repeats itself",
+            ok=not stuck,
+            to_do="its random numbers stay good; change the board when there is time",
+        ),
+        _check(
+            "random bytes of a host",
+            "it has some" if has_bytes else "it has none",
+            "it has some",
+            ok=bool(has_bytes),
+            to_do="run `sabot log`: it deals no cards face down before",
+        ),
     ]

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import secrets
 import select
 import signal
 import socket
@@ -23,10 +24,11 @@ from sabot.keys import chain_keys
 from sabot.link import runtime
 from sabot.release import documents
 from sabot.sim.channel import SimHands
-from sabot_firmware.journal.keyring import SLOT_SIZE, fill
+from sabot_firmware.journal.keyring import SLOT_SIZE, fill, fill_pool
+from sabot_firmware.journal.pool_slot import FIRST_POOL, filled
 from sabot_firmware.release.provision import UNIT
 from sabot_protocol import enums
-from sabot_protocol.chain import Chain, chain_id, command_key
+from sabot_protocol.chain import KEY_SIZE, Chain, chain_id, command_key
 
 HEAP_BYTES = 334_000
 """Heap of the simulated board. It corresponds to the 241,600 bytes that MicroPython leaves free on
@@ -359,11 +361,15 @@ class SimulatedShoe:
         return lines[-1] if lines else "the firmware does not run"
 
 
-def new_journal(first_key: bytes) -> bytes:
-    """Return the content of the journal's chip of a unit that was provisioned with this key."""
+def new_journal(first_key: bytes, random: bytes | None = None) -> bytes:
+    """Return the content of the journal's chip of a unit that was provisioned with this key, and
+    with these random bytes of the host: 32, by default new ones."""
     slot = memoryview(bytearray(SLOT_SIZE))
     fill(slot, 0, Chain(0, first_key, chain_id(first_key)))
-    return bytes(slot)
+    kept = secrets.token_bytes(KEY_SIZE) if random is None else random
+    of_pool = filled(command_key(first_key), FIRST_POOL, kept)
+    fill_pool(of_pool, 0)
+    return bytes(slot) + bytes(of_pool)
 
 
 def environment() -> dict[str, str]:
@@ -378,8 +384,9 @@ def interpreter(heap_bytes: int = HEAP_BYTES) -> list[str]:
 
 
 def _no_link(path: str, flags: int) -> int:
-    """Open a file of the shoe's memory; raises OSError if it is a link."""
-    return os.open(path, flags | os.O_NOFOLLOW, _FILE_MODE)
+    """Open a file of the shoe's memory; raises OSError if it is a link, or a pipe, for whose reader
+    it would wait."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, _FILE_MODE)
 
 
 def _locked(state: Path) -> TextIO:

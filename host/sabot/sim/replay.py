@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sabot.errors import BadRecording, SimulatorFailed
+from sabot.files import open_to_read
 from sabot.sim.process import FIRMWARE, environment, interpreter
 from sabot_protocol import cards, enums
 
@@ -69,7 +70,7 @@ def replay(recording: Path, card_set: int) -> Iterator[ReadPass]:
 def _opened(recording: Path):  # type: ignore[no-untyped-def]
     try:
         size = recording.stat().st_size
-        samples = recording.open("rb")
+        samples = open_to_read(recording)
     except OSError as error:
         raise BadRecording(
             f"{recording}: cannot be read ({error.strerror}); check the name"

@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from sabot import faults
 from sabot.errors import CannotServe, KeysUnusable
 from sabot.faults import internal_error
+from sabot.files import check_no_pipe
 from sabot.listening import Address
 from sabot.web.connection import Connection
 from sabot.web.feed import Feeds
@@ -35,6 +36,8 @@ def certificate(chain: Path, private_key: Path | None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
+        for path in (chain, private_key or chain):
+            check_no_pipe(path)
         context.load_cert_chain(chain, private_key)
     except FileNotFoundError:
         missing = chain if not chain.exists() else private_key

@@ -7,6 +7,7 @@ and believes only what the real shoe has said of itself; and once the adversary 
 session works.
 """
 
+import os
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,6 +33,7 @@ from sabot.link.messages import IdentifyCommand, SetClockCommand, StatusCommand
 from sabot.link.session import Record
 from sabot_firmware.journal.journal import Journal
 from sabot_firmware.journal.outbox import Outbox
+from sabot_firmware.journal.randomness import Pool
 from sabot_firmware.link.answers import reply
 from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
@@ -60,7 +62,7 @@ class _RealShoe:
         self.outbox = Outbox(self._journal, 0)
         self.done: list[tuple[str, tuple[object, ...]]] = []
         """The commands that were carried out and need a signature."""
-        self.link = Link(self.outbox, self, CommandGuard(_KEY))
+        self.link = Link(self.outbox, self, CommandGuard(_KEY, Pool(os.urandom(32)).take))
         self.said: list[tuple[str, int]] = []
         """The unit and the last event of each `welcome`."""
         for _ in range(_EVENTS):

@@ -15,14 +15,14 @@ from typing import Any
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes import fake_gc  # noqa: F401 - CPython lacks a part of it
 from firmware.tests.fakes.fake_flash import FIRST_KEY, Flash
+from firmware.tests.support.noise import Sources
 from firmware.tests.support.passing import pass_of, printed
-from firmware.tests.support.scripted import KEY, LID, NEXT, VOID, card_samples
+from firmware.tests.support.scripted import KEY, LID, NEXT, VOID, begin_chip, card_samples
 from firmware.tests.support.turns import Event, Turns
 from sabot.games.baccarat import catalogue
 from sabot_firmware import priority as priority_module
 from sabot_firmware import shoe as shoe_module
 from sabot_firmware.journal import keyring
-from sabot_firmware.journal.contents import Contents
 from sabot_firmware.release import boot, updater
 from sabot_firmware.release.running import RunningRelease
 from sabot_firmware.shoe import Shoe
@@ -61,6 +61,7 @@ class Board:
     def __init__(self, storage: str, flash: Flash, turns: Turns, switches_on: int) -> None:
         self.storage = storage
         self.flash = flash
+        self.noise = Sources().fill
         self.beeps = 0
         self.to_host = b""
         self.text = ""
@@ -244,8 +245,8 @@ class Unit:
         journal_of = shoe_module.Journal
 
         class NotedJournal(_JOURNAL):  # type: ignore[misc, valid-type]
-            def mount(self) -> None:
-                super().mount()
+            def mount(self, work: bytearray | None = None) -> None:
+                super().mount(work)
                 del recorded[self.durable :]  # what was queued when the power went
 
             def put_event(self, record: memoryview, size: int) -> None:
@@ -405,7 +406,7 @@ def _new_memory(state: State, root: Path) -> Memory:
     store = SettingsStore(str(root / "state"))
     store.save("release_key", bytes(32))
     if state.unit:
-        Contents(flash).begin(FIRST_KEY)
+        begin_chip(flash)
         store.save("chain", chain_id(FIRST_KEY))
         store.save("command_key", COMMAND_KEY)
         store.save("settings", {"set": 0, "when_full": "stop"})

@@ -311,6 +311,23 @@ def test_a_pipe_that_is_closed_at_once_is_no_error(tmp_path: Path, command: str)
     assert (done.stderr, (tmp_path / "code").read_text()) == ("", "0\n")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+def test_a_closed_output_is_no_fault_and_nothing_is_written_into_the_log(
+    tmp_path: Path, closed: str
+) -> None:
+    with new_log(tmp_path / "log") as store:
+        store.append("U1", stored(FirmwareLog().load().records))
+    before = (tmp_path / "log").read_bytes()
+    for command, code in (("events --db log --json", 0), ("verify --db log", 1)):
+        shell = f"{SABOT} {command} {closed}"
+        done = subprocess.run(
+            shell, shell=True, cwd=tmp_path, stderr=subprocess.PIPE, timeout=200, check=False
+        )
+        assert (done.returncode, done.stderr) == (code, b"")
+    assert (tmp_path / "log").read_bytes() == before
+
+
 @pytest.mark.parametrize("how", ["", "--json", "bundle"])
 def test_findings_are_in_the_exit_code_also_if_the_pipe_is_closed(tmp_path: Path, how: str) -> None:
     with new_log(tmp_path / "log") as store:  # `verify` has no key for it

@@ -1,5 +1,6 @@
 """Key files: added keys are read again, wrong files are refused, and no message shows a key."""
 
+import fcntl
 import json
 import os
 import random
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from sabot.errors import KeysUnusable
+from sabot.keys import key_lines
 from sabot.keys.chain_keys import Keys, add, new_key
 from sabot_protocol.chain import chain_id
 
@@ -103,6 +105,21 @@ def test_keys_added_at_the_same_time_are_all_there(path: Path) -> None:
         list(pool.map(lambda n: add(path, f"U{n}", new_key()), range(40)))
     assert len(Keys.load(path).units()) == 40
     assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_folder_that_another_process_keeps_locked_is_an_error_and_not_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_lines, "LOCKED_S", 0.05)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        with pytest.raises(KeysUnusable, match="another process has kept its folder"):
+            add(path, "SHOE-7", new_key())
+        assert not path.exists()
+    finally:
+        os.close(folder)
+    add(path, "SHOE-7", new_key())
 
 
 def test_a_key_can_be_added_to_a_file_without_a_last_newline(path: Path) -> None:

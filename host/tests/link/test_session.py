@@ -594,7 +594,7 @@ def test_answers_and_heartbeats_are_handed_on() -> None:
     assert wire.parse_message(payload).fields == {"id": 5}
     answers = framed(messages.REPLY, id=4, detail="done")
     reports = [shape for shape in messages.TO_HOST if shape.fields[0] == ("id", "uint")][1:]
-    assert len(reports) == 7
+    assert len(reports) == 8
     for number, shape in enumerate(reports, 5):
         answers += framed(shape, id=number)
     received = session.feed(answers + framed(messages.HEARTBEAT, t_ms=3), 1.0)

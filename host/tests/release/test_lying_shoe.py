@@ -25,7 +25,7 @@ from sabot.release import build as releases
 from sabot.release.provision import KeyFiles, UnitSettings, provision
 from sabot.release.update import update
 from sabot_hil.kit.releases import HOUSE
-from sabot_protocol import enums, messages
+from sabot_protocol import OLDEST, VERSION, enums, messages
 
 _MOST = 5000  # answers that a host may wait for
 _STAGES = [stage for stage in enums.UPDATE_STAGES if stage != "refused"]
@@ -49,6 +49,7 @@ class _LyingShoe:
             board="pico",
             build=bytes(32),
             firmware="0.1.0",
+            protocol=self._rng.choice((OLDEST, VERSION)),
             game=game if self._stage is None else messages.NO_GAME,
             game_sha256=self._rng.choice((bytes(32), b"")),
             challenge=self._challenge,

@@ -16,11 +16,13 @@ from sabot.link.client import Client
 from sabot.release import build as releases
 from sabot.release import layout
 from sabot.release.update import Progress, update
+from sabot_firmware.journal.randomness import Pool
 from sabot_firmware.link import commands
 from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
 from sabot_firmware.release import boot, updater
 from sabot_firmware.release.running import RunningRelease
+from sabot_firmware.store import SettingsStore
 from sabot_protocol import VERSION, enums, frame, messages
 from sabot_protocol.schema import Shape
 
@@ -86,6 +88,7 @@ class _Recorder:
 
 
 class _Dealing:
+    error = 0
     shoe = round = 0
 
 
@@ -99,6 +102,7 @@ class _DealingShoe:
         self.restart_due = False
         self.busy = busy
         self.journal, self.recorder, self.dealing = _Journal(), _Recorder(), _Dealing()
+        self.store, self.randomness = SettingsStore(f"{root}/state"), Pool()
         self.link = Link(updater.NoEvents(), self, CommandGuard(None))
 
     def at_rest(self) -> bool:

@@ -54,7 +54,12 @@ GOOD_REPORTS: dict[Shape, dict[str, Any]] = {
         "calibrated_unix_ms": NOW_MS - 3 * DAY_MS,
     },
     messages.UPDATE_REPORT: {},
-    messages.SELF_TEST_REPORT: {"temperature_c": 31, "sectors": 4092, "begun": 40_920},
+    messages.SELF_TEST_REPORT: {
+        "temperature_c": 31,
+        "sectors": 4092,
+        "begun": 40_920,
+        "host_bytes": True,
+    },
 }
 REPORT_ON = {
     messages.STATUS: messages.STATUS_REPORT,

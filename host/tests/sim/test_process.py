@@ -25,6 +25,15 @@ def test_no_link_in_the_memory_of_a_shoe_is_followed(tmp_path: Path, planted: st
     assert letter.read_bytes() == LETTER
 
 
+@pytest.mark.parametrize("planted", ["lock", "stderr.log"])
+def test_a_pipe_in_the_memory_of_a_shoe_is_refused_and_not_waited_for(
+    tmp_path: Path, planted: str
+) -> None:
+    os.mkfifo(tmp_path / planted)
+    with pytest.raises((OSError, SimulatorFailed)):
+        SimulatedShoe("SHOE-7", state=tmp_path, keys=tmp_path / "keys")
+
+
 def test_the_memory_of_a_shoe_is_private(tmp_path: Path) -> None:
     before = os.umask(0)
     try:

@@ -143,6 +143,8 @@ class NaiveShoe:
             return [framed(messages.REPLY, id=message.fields["id"])]
         if message.shape is messages.UPDATE_STATUS:
             return [framed(messages.UPDATE_REPORT, id=message.fields["id"])]
+        if message.shape is messages.STIR:
+            return [framed(messages.STIR_REPORT, id=message.fields["id"])]
         if message.shape is messages.READ_GAME:
             return [self.game_part(**message.fields)]
         return []

@@ -19,12 +19,12 @@ from sabot_firmware.boards.pico.contacts import Contacts
 from sabot_firmware.boards.pico.lock import Lock
 from sabot_firmware.boards.pico.sampler import Sampler
 from sabot_firmware.boards.pico.ssd1306 import Display
-from sabot_firmware.native import const
+from sabot_firmware.native import const, ptr8, ptr32
 from sabot_firmware.table import inputs
 from sabot_protocol import enums
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
 HIGH, LOW = 1, 0
 
@@ -84,6 +84,12 @@ _LINK_BYTES = const(64)
 
 _TEMPERATURE = const(4)  # the ADC's input
 _ADC_TENTH_MV = const(33000)  # the ADC's whole range
+# Places in `enums.RANDOM_SOURCES`.
+_OSCILLATOR, _ADC, _SYSTEM = const(0), const(1), const(3)
+_APART = const(16)  # turns of a loop, 5 us: the oscillator needs some time for another bit
+_UNUSED_BITS = const(4)  # MicroPython makes 16 bits of the converter's 12
+_RANDOM_BIT = const(0x4006001C)
+"""The register ROSC: RANDOMBIT (RP2040 data sheet, 2.17.8)."""
 _CTRL_C = const(3)
 _BUZZER_HZ = const(2700)
 _HALF_THE_TIME = const(32768)  # the duty, of 65,536
@@ -134,6 +140,7 @@ class Board:
         self._writable = select.poll()
         self._writable.register(sys.stdout, select.POLLOUT)
         self._octet = bytearray(1)
+        self._adc = machine.ADC(_TEMPERATURE)
         self._received = bytearray(_LINK_BYTES)
 
     def _set_up_inputs(self) -> None:
@@ -220,9 +227,19 @@ class Board:
             levels |= _pin(SENSORS[i]).value() << i
         return levels
 
+    def noise(self, source: int, buf: memoryview) -> None:
+        if source == _SYSTEM:
+            buf[:] = os.urandom(len(buf))
+        elif source == _OSCILLATOR:
+            _random_bits(buf, len(buf), _RANDOM_BIT)
+        elif source == _ADC:
+            _fill(buf, self._adc.read_u16, _UNUSED_BITS)
+        else:
+            _fill(buf, time.ticks_us, 0)
+
     def temperature_c(self) -> int:
         """RP2040 data sheet, 4.9.5: 706 mV at 27 degrees, 1.721 mV less for each degree more."""
-        tenth_mv = (machine.ADC(_TEMPERATURE).read_u16() >> 4) * _ADC_TENTH_MV >> 12
+        tenth_mv = (self._adc.read_u16() >> 4) * _ADC_TENTH_MV >> 12
         return 27 - ((tenth_mv - 7060) * 100 + 860) // 1721
 
     def display_answers(self) -> bool:
@@ -311,6 +328,26 @@ class Board:
             self._octet[0] = view[at]
             self._stdout.write(self._octet)
         return size
+
+
+@micropython.viper
+def _random_bits(buf: ptr8, size: int, address: int) -> int:
+    """Fill `buf` with the lowest bit at the `address`; return how many."""
+    bits = ptr32(address)
+    at = 0
+    while at < size:
+        pause = 0
+        while pause < _APART:
+            pause += 1
+        buf[at] = bits[0] & 1
+        at += 1
+    return at
+
+
+@micropython.native
+def _fill(buf: memoryview, read: "Callable[[], int]", shift: int) -> None:
+    for at in range(len(buf)):
+        buf[at] = read() >> shift & 0xFF
 
 
 def _pin(part: str) -> machine.Pin:

@@ -40,21 +40,25 @@ def ring_memory(words: int) -> bytearray:
     """
     size = words * WORD_BYTES
     before: "list[bytearray | None]" = [None] * _TRIES
-    for i in range(_TRIES):
-        memory: "bytearray | None" = bytearray(size)
-        ahead = -uctypes.addressof(memory) & size - 1
-        if not ahead:
-            return memory  # type: ignore[return-value]
+    try:
+        for i in range(_TRIES):
+            memory: "bytearray | None" = bytearray(size)
+            ahead = -uctypes.addressof(memory) & size - 1
+            if not ahead:
+                return memory  # type: ignore[return-value]
+            memory = None
+            gc.collect()
+            before[i] = bytearray(ahead)
+    except MemoryError:  # too little is free for so many tries
         memory = None
-        gc.collect()
-        before[i] = bytearray(ahead)
     before.clear()
     gc.collect()
     return bytearray(2 * size)
 
 
 class DmaRing:
-    """A ring of `words`, a power of two, in `memory` (`ring_memory`), for the words of state
+    """A ring of `words`, a power of two, in `memory` (from `ring_memory`, or twice
+    its size), for the words of state
     machine `number` of PIO 0.
 
     The DMA wraps within the ring by itself, so it can write nowhere else. After RUN_WORDS it starts

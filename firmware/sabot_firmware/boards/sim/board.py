@@ -10,6 +10,7 @@ busy, in permille of a real chip's time, and optionally a file for the trace of 
 """
 
 import asyncio
+import os
 import sys
 import time
 
@@ -24,6 +25,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 RESET = 3
 """Exit code of a board that must be started again."""
 
+_OSCILLATOR = 0  # its place in `enums.RANDOM_SOURCES`
 _LINK_READ = 512
 _BENCH_READ = 512
 _SHAPES = {shape.number: shape for shape in sim_channel.FROM_BENCH}
@@ -111,6 +113,12 @@ class Board:
 
     def levels(self) -> int:
         return self._levels
+
+    def noise(self, source: int, buf: memoryview) -> None:
+        buf[:] = os.urandom(len(buf))
+        if source == _OSCILLATOR:
+            for at in range(len(buf)):
+                buf[at] &= 1
 
     def temperature_c(self) -> None:
         """None: a simulated board has no sensor for it."""

@@ -58,8 +58,8 @@ _CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
             f'answer="weight_report", since={PROTOCOL}),)\n\nGONE = (34,)\n',
         ),
         (
-            'rule="bstr .size (1..400)"),\n    ),\n)\n',
-            'rule="bstr .size (1..400)"),\n    ),\n'
+            '            bits="RANDOM_SOURCES",\n        ),\n        since=11,\n    ),\n)\n',
+            '            bits="RANDOM_SOURCES",\n        ),\n        since=11,\n    ),\n'
             f'    Report(90, "weight_report", "What they weigh.",\n{_GRAMS}since={PROTOCOL}),\n)\n',
         ),
     ],

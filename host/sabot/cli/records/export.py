@@ -1,5 +1,6 @@
 """`sabot export`: a shoe of cards as a signed bundle."""
 
+import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -102,6 +103,7 @@ def export(
     """
     if (phh is None) != (hand is None):
         raise typer.BadParameter("--phh needs the betting: --phh FILE --hand HAND.json")
+    _check_different(out, html, phh)
     time_zone = options.zone_of(zone)
     with open_store(db) as store:
         unit = _board_of(store, unit, shoe)
@@ -176,3 +178,16 @@ def export(
                 f"{counted(len(excerpt.findings), 'finding')} in the bundle: `sabot verify {out}`"
             )
         )
+
+
+def _check_different(*files: Path | None) -> None:
+    """Raise BundleUnusable if two of the files to write are one: the later would replace the
+    earlier."""
+    named = [
+        Path(os.path.realpath(file.parent)) / file.name  # itself is replaced, if it is a link
+        for file in files
+        if file is not None
+    ]
+    for file in named:
+        if named.count(file) > 1:
+            raise BundleUnusable(f"{file}: named twice; name a file of its own for each")

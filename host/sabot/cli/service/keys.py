@@ -28,8 +28,8 @@ def make(
     SABOT_PASSPHRASE_FILE. NAME.pem signs and stays with the person responsible; NAME.pub.pem is for
     all who check. Give them its fingerprint in another way than the file.
     """
-    private_path = out.with_name(out.name + ".pem")
     signing.check_free(out)  # before the passphrase is asked for
+    private_path = out.with_name(out.name + ".pem")
     private, public, fingerprint = signing.make_key_pair(out, new_passphrase(private_path))
     console.print(plain(f"{private}: the private key; keep it, and keep its passphrase elsewhere"))
     console.print(plain(f"{public}: the public key, fingerprint {fingerprint}"))
@@ -50,6 +50,8 @@ def show(
         for line in pem.decode().splitlines():
             console.print(line)
         return
+    if out.exists() and not signing.is_public(out):
+        raise KeysUnusable(f"{out}: exists, and is no public key; name another file with -o")
     try:
         replace_whole(out, pem, _PUBLIC_MODE)
     except OSError as error:
@@ -69,8 +71,8 @@ def make_half(
     NAME.pem stays with its person; NAME.pub.pem of both is given to `sabot provision --escrow`.
     Only both halves together open cards that stay closed: `sabot open-seats`.
     """
-    private_path = out.with_name(out.name + ".pem")
     signing.check_free(out)
+    private_path = out.with_name(out.name + ".pem")
     private, public, fingerprint = escrow.make_half(out, new_passphrase(private_path))
     console.print(plain(f"{private}: the half; keep it, and keep its passphrase elsewhere"))
     console.print(plain(f"{public}: its public half, fingerprint {fingerprint}"))

@@ -5,11 +5,14 @@ import ssl
 from pathlib import Path
 
 from sabot.errors import FeedsUnusable
+from sabot.files import check_no_pipe
 
 
 def tls_of(ca: Path | None) -> ssl.SSLContext:
     """TLS that checks the receiver's name and certificate. Raises FeedsUnusable."""
     try:
+        if ca is not None:
+            check_no_pipe(ca)
         return ssl.create_default_context(cafile=None if ca is None else str(ca))
     except (OSError, ssl.SSLError) as error:
         why = getattr(error, "reason", None) or error.strerror or "not a certificate"

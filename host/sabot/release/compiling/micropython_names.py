@@ -12,7 +12,7 @@ MICROPYTHON_NAMES = frozenset(
     end event f feed file fill find from_bytes full function g get gpio group h head high i
     index install ioctl items j key keys label length line load low machine main measure message
     micropython miso mkfs mode modules mosi mount n name names native next off on open out
-    package path phase pin pins poll ptr32 ptr8 put q raw read readblocks readinto readonly
+    package path phase pin pins poll ptr32 ptr8 put q random raw read readblocks readinto readonly
     reason remove request reset reset_cause round run scan sck scl sda seed seek select self set
     sha256 shift signed size sleep_ms start stat state status step stop store system table
     target text ticks_ms ticks_us timeout title u update v value values version viper wait

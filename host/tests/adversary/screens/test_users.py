@@ -29,6 +29,7 @@ def test_no_user_has_a_name_that_looks_like_that_of_another(screens: Screens) ->
     alike = (
         unicodedata.normalize("NFD", _ZOE), _ZOE.upper(), _ZOE.replace(" ", "  "),
         "Zoë Ｆloor", "Zoë ﬂoor", "Surveillance", "ﬂoor",
+        "\u0405urv\u0435illan\u0441\u0435", "fl\u03bf\u043er", "SURVEI11ANCE", "FL00R",
     )  # fmt: skip
     for name in alike:
         with pytest.raises(DeskRefused, match="there is or was a user"):

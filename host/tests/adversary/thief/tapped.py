@@ -8,6 +8,7 @@ test_figures.py shows that of real passes they are as good as that.
 """
 
 import hmac
+import os
 from collections import Counter
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes.fake_flash import FIRST_KEY, Flash
 from firmware.tests.support.line import frame_of
+from firmware.tests.support.noise import Sources
 from firmware.tests.support.scripted import (
     BURN,
     KEY_TURNED,
@@ -72,6 +74,7 @@ class TappedShoe(Ear):
         """All that the shoe has sent and programmed into its chip since it was new."""
         self.folder = folder
         self._random = random
+        self._sources = Sources(int.from_bytes(os.urandom(3), "big"))
         self._flash = provision(folder, Flash(keyring.SECTORS + _RING))
         self._flash.before = self._programmed
         SettingsStore(folder.path).save("game", document)
@@ -94,6 +97,7 @@ class TappedShoe(Ear):
     def start(self) -> None:
         """Give it power, and attach the log."""
         self.board = _Board(self.folder, self._flash)
+        self.board.sources = self._sources
         self.board.switches_on = self._switches
         self.board._now_ms = self._now_ms = 0
         self.shoe = shoe = Shoe(self.board)
