@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 # A quarter of a test's time is waited for simulated shoes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
-.PHONY: demo test check fast lint typecheck generated bench acceptance-emulator accuracy powercut updatecuts setupcuts \
+.PHONY: demo test check fast lint typecheck generated bench acceptance-emulator accuracy powercut lockphases updatecuts setupcuts \
 	kills losses versions fleet silences adversary lock clean
 
 demo: $(READY)
@@ -72,6 +72,12 @@ updatecuts: $(READY)
 EVERY ?= 12
 setupcuts: $(READY)
 	$(BIN)/python -m sabot_hil.sweeps.setup_cuts --every $(EVERY)
+
+# Cards that are due, pulled in every phase of what an emulated shoe does: the lock must be right for each.
+# About an hour on two cores; STEP=24 takes a quarter of it.
+STEP ?= 6
+lockphases: $(READY)
+	$(BIN)/python -m sabot_hil.sweeps.locking.phases --step-ms $(STEP)
 
 # The same tools as on the shoe. pip takes no file but those whose SHA-256 is in .lock.
 $(READY): pyproject.toml .lock/dev.txt

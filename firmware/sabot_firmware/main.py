@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 
 # The garbage of loading is collected while it is made, and the largest objects are made first:
 # otherwise the heap is fragmented and no large object fits. Collecting every 4 KB made a start on
@@ -11,10 +12,11 @@ _LOADING_BYTES = 58000
 gc.threshold(_LOADING_BYTES)  # type: ignore[attr-defined]
 
 import sabot_firmware.buffers  # noqa: E402, F401
-from sabot_firmware.boards import board_class  # noqa: E402
+from sabot_firmware.boards import START_MS, board_class  # noqa: E402
 
 Board = board_class()  # early: a board may have a large buffer too
 
+from sabot_firmware.native import const  # noqa: E402
 from sabot_firmware.release.running import RunningRelease  # noqa: E402
 from sabot_firmware.shoe import Shoe  # noqa: E402
 
@@ -24,6 +26,9 @@ from sabot_firmware.shoe import Shoe  # noqa: E402
 # at the start and may not have later. With these names it is made at the start.
 _MORE_NAMES = 8
 
+_ERROR = const(6)  # a place in `enums.RESET_CAUSES`
+_MOST_RESTARTS = const(3)  # one soon after the other; then the shoe stays out of service
+
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Feed
     from sabot_firmware.release import boot
@@ -32,24 +37,37 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 def main(
     root: str = "", slot: str = "", state: "boot.State | None" = None, feed: "Feed | None" = None
 ) -> None:
-    """Run the shoe. After an error the lock is shut and the display shows the error. A release on
-    trial raises the error to the boot loader instead.
+    """Run the shoe. After an error in service the shoe restarts. After an error at its start, or if
+    it has restarted too often, the lock is shut and the display shows the error. A release on trial
+    raises the error to the boot loader instead.
 
     The boot loader gives the `slot` below `root` that this runs from, its `state`, and, for a
-    release on trial, the function that feeds the watchdog.
+    release on trial, the function that feeds the watchdog, which it has started. The shoe starts
+    it again, on trial or not.
     """
     board = Board()
+    board.watch(START_MS)
+    serves = False
     for i in range(_MORE_NAMES):
         getattr(board, "more%d" % i, None)
     board.set_lock(False)
     try:
         shoe = Shoe(board, RunningRelease(root, slot, state, feed))
+        # A shoe is made once. This gives the bytecode back; `del` would keep the functions.
+        Shoe.__init__ = Shoe._record_boot = None  # type: ignore[assignment, method-assign]
         gc.threshold(-1)  # type: ignore[attr-defined]
+        if board.restarts >= _MOST_RESTARTS:
+            raise RuntimeError("RESTARTED 3 TIMES")
+        serves = True
         asyncio.run(shoe.run())
     except (Exception, KeyboardInterrupt) as error:
         board.set_lock(False)
         if feed is not None:
             raise
+        if serves and isinstance(error, Exception) and board.restarts + 1 < _MOST_RESTARTS:
+            # A host ignores this as noise; a technician sees the reason.
+            getattr(sys, "print_exception", print)(error)
+            board.reset(_ERROR)
         board.show("OUT OF SERVICE\n" + str(error))
         board.halt(error)
 

@@ -91,7 +91,10 @@ class Sensing:
                     self._pass_ended(begun_ms)
                 elif reader.known != was_known:
                     self._presenting.set_lock()
-        board.judged(reader.scanner.in_pass)
+                else:
+                    break  # all are read
+                board.judged(size - at, False)
+        board.judged(0, reader.scanner.in_pass)
         return total
 
     def mark_passing(self) -> None:

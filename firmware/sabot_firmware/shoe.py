@@ -10,6 +10,7 @@ import asyncio
 
 from sabot_firmware import VERSION, buffers
 from sabot_firmware.acting import Acting
+from sabot_firmware.boards import SERVICE_MS
 from sabot_firmware.cards.health import Health
 from sabot_firmware.cards.passes import Passes
 from sabot_firmware.cards.reader import Reader
@@ -48,6 +49,13 @@ _COMMAND_KEY = "command_key"
 _NEWS = "provisioned"
 _PENDING = "pending"
 _CHAIN = "chain"  # its name
+# Places in `turns` of ticking.py, and what is there.
+_LISTEN = const(0)
+_TALK = const(1)
+_TICK = const(2)
+_JOURNAL = const(3)
+_HAD_TURN = const(1)
+_WAITS = const(2)
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
 
 
@@ -73,6 +81,7 @@ class Shoe:
         card_set: int = settings.get("set", 0)
         self.dealing = Dealing(game, card_set, 0)
         self.journal = Journal(board.flash, buffers.journal)
+        self.journal.alive = board.feed
         # The buffer of passes serves as a work buffer: it holds no pass yet.
         self.journal.mount(buffers.recent)
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
@@ -125,10 +134,12 @@ class Shoe:
         )  # fmt: skip
         self._record_boot(resumed)
         self.journal.restore_lost()
+        self.journal.alive = None
         self.presenting.show()
 
     async def run(self) -> None:
-        """Run the four tasks until the power goes."""
+        """Run the four tasks until the power goes. Raises what a task raises."""
+        self.board.watch(SERVICE_MS)
         await asyncio.gather(self._deal(), self._listen(), self._talk(), self._tick())
 
     def welcome(self, session: int) -> "list[list[object]]":
@@ -282,10 +293,13 @@ class Shoe:
     async def _deal(self) -> None:
         board, journal, priority = self.board, self.journal, self._priority
         sensing, acting, heap, scanner = self.sensing, self.acting, self.heap, self.reader.scanner
-        writing = True
+        look, look_bytes = self.ticking.look, board.LOOK_BYTES
+        writing, judged = True, 0
         while True:
             await board.wait_for_activity(priority.within_ms(writing), not writing)
-            priority.late = sensing.read() > LATE_BYTES
+            size = sensing.read()
+            priority.late = size > LATE_BYTES
+            judged += size
             if scanner.in_pass:
                 if not sensing.passing_marked:
                     sensing.mark_passing()
@@ -306,21 +320,26 @@ class Shoe:
                     self._write()
             elif not scanner.in_pass:
                 heap.maintain()
+            if judged >= look_bytes and not priority.decision_near:
+                judged = 0
+                look()
 
     def _write(self) -> None:
         """Do all journal steps that the chip is ready for."""
         at_rest, card_near = self.at_rest(), self._priority.decision_near
         durable = self.journal.durable
         while self.journal.step(at_rest, card_near):
-            pass
+            self.ticking.turns[_JOURNAL] = _HAD_TURN
         if self.journal.durable != durable:
             self._to_send.set()
 
-    async def _write_out(self) -> None:
-        """Write all queued entries: without a card or a button `_deal` would not run for them."""
+    async def _write_out(self, task: int) -> None:
+        """Write all queued entries, for a `task`, a place in `turns`: without a card or a button
+        `_deal` would not run for them."""
         await self._priority.cards_first()
         self._write()
         while self.journal.unwritten():
+            self.ticking.turns[task] = _HAD_TURN
             await asyncio.sleep_ms(WRITING_MS)
             await self._priority.cards_first()
             self._write()
@@ -332,14 +351,18 @@ class Shoe:
         return not card_may_come and not self.reader.scanner.in_pass
 
     async def _listen(self) -> None:
+        turns = self.ticking.turns
         while True:
             await self._priority.cards_first()
+            turns[_LISTEN] = _WAITS
             data = await self.board.read_link()
+            turns[_LISTEN] = _HAD_TURN
             at = 0
             while at < len(data):
                 # One frame a turn: several requests in one piece would delay the cards.
                 end = data.find(b"\0", at) + 1 or len(data)
                 await self._priority.cards_first()
+                turns[_LISTEN] = _HAD_TURN
                 self.link.feed(data[at:end], self.board.ticks_ms())
                 if data[end - 1] == 0:
                     self.heap.frame_taken()
@@ -348,22 +371,26 @@ class Shoe:
                     at += 1  # a zero alone is not a frame
                 await asyncio.sleep_ms(0)
             self._to_send.set()
-            await self._write_out()
+            await self._write_out(_LISTEN)
 
     async def _talk(self) -> None:
         view = memoryview(self.link.out)
+        turns = self.ticking.turns
         while True:
             await self._priority.cards_first()
             size = self.link.fill(self.board.ticks_ms())
             at = 0
             while at < size:
                 await self._priority.cards_first()
+                turns[_TALK] = _HAD_TURN
                 written = self.board.write_link(view[at:size])
                 at += written
                 # A slow line must not delay the cards.
                 await asyncio.sleep_ms(0 if written else _FULL_LINE_PAUSE_MS)
             if not size:
+                turns[_TALK] = _WAITS
                 await self._to_send.wait()
+                turns[_TALK] = _HAD_TURN
                 self._to_send.clear()
             else:
                 await asyncio.sleep_ms(0)
@@ -372,9 +399,10 @@ class Shoe:
         while True:
             await asyncio.sleep_ms(TICK_MS)
             await self._priority.cards_first()
+            self.ticking.turns[_TICK] = _HAD_TURN
             self.ticking.tick()
             self.tend_randomness()
-            await self._write_out()
+            await self._write_out(_TICK)
             self.presenting.show_changes()
             self._to_send.set()
             self.ticking.restart_if_due(self.restart_due)

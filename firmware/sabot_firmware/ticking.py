@@ -1,4 +1,13 @@
-"""The periodic work of the shoe: memory, checking the journal, recording faults, restarts."""
+"""The periodic work of the shoe: memory, checking the journal, recording faults, restarts, and the
+watchdog.
+
+The watchdog is fed as long as the work of the shoe goes on. `_deal` of shoe.py calls `look` once it
+has judged the samples of a fifth of a second. Each of the other tasks says in `turns` that it has
+come to a turn, or that it waits for something from outside; so does the journal when it has written
+something. If one of them has done neither for too long, or the lock is open and must be shut, the
+watchdog resets the board at once. If `_deal` itself stops, nothing feeds the watchdog, which then
+does it.
+"""
 
 from sabot_firmware.native import const
 from sabot_protocol import enums, events
@@ -22,6 +31,15 @@ TICK_MS = const(50)
 # room for the garbage of that time and of one pass, in some orders of its objects.
 _COLLECT_MS = const(1000)
 _SELDOM_MS = const(200)
+
+_JOURNAL = const(3)  # a place in `turns`; before it the tasks listen, talk and tick of shoe.py
+_HAD_TURN = const(1)
+_WAITS = const(2)
+
+_MOST_LOOKS = const(10)  # 2 s
+_SETTLED_LOOKS = const(300)  # a minute
+_NOW_MS = const(1)
+_COMMAND = enums.RESET_CAUSES.index("command")
 _WRONG_MACS_MS = const(60000)
 
 
@@ -54,6 +72,30 @@ class Ticking:
         self._wrong_macs = 0  # recorded so far
         self._wrong_macs_ms = -_WRONG_MACS_MS  # when they were last recorded
         self._leaving = False
+        self.turns = bytearray((_HAD_TURN, _HAD_TURN, _HAD_TURN, 0))
+        """What each has done since the last look: _HAD_TURN; _WAITS, for something from outside,
+        until it says otherwise; or 0."""
+        self._idle = bytearray(len(self.turns))  # looks since each has done anything
+        self._looks = 0  # since a start after something went wrong
+
+    def look(self) -> None:
+        """Feed the watchdog if all work goes on; otherwise let it reset the board now."""
+        board, turns, idle = self._board, self.turns, self._idle
+        goes_on = board.lock_obeys()
+        for i in range(len(turns)):
+            idle[i] += 1
+            if turns[i] or (i == _JOURNAL and not self._journal.unwritten()):
+                idle[i] = 0
+                turns[i] &= _WAITS
+            elif idle[i] > _MOST_LOOKS:
+                goes_on = False
+        while not goes_on:
+            board.watch(_NOW_MS)
+        board.feed()
+        if board.restarts:
+            self._looks += 1
+            if self._looks > _SETTLED_LOOKS:
+                board.settle()
 
     def tick(self) -> None:
         """Do the work that is due. Called every TICK_MS while no card is near its decision."""
@@ -89,10 +131,10 @@ class Ticking:
     def restart_if_due(self, asked: bool) -> None:
         """Restart if a trial has ended without confirmation. If a restart was `asked` for, restart
         at rest and one tick later, so that the host gets its answer first."""
-        alive = self._running.keep_alive(self._board.ticks_ms())
+        alive = self._running.may_go_on(self._board.ticks_ms())
         if not alive or (self._leaving and self._at_rest()):
             if alive:
                 self._acting.keep_state()  # older firmware cannot open what is sealed in notes
             self._journal.drain()
-            self._board.reset()
+            self._board.reset(_COMMAND)
         self._leaving = asked

@@ -26,6 +26,7 @@ def _for_the_device() -> list[str]:
 _MACHINE_CODE = {
     "firmware/sabot_firmware/boards/pico/board.py",
     "firmware/sabot_firmware/boards/pico/dma_ring.py",
+    "firmware/sabot_firmware/boards/pico/lock.py",
     "firmware/sabot_firmware/cards/marks.py",
     "firmware/sabot_firmware/cards/reader.py",
     "firmware/sabot_firmware/cards/scan.py",

@@ -14,7 +14,7 @@ def _ticking(parts):
     parts.heap.fill_gaps = fill_gaps
     parts.outbox = Any(left_out=[])
     parts.guard = Any(wrong=0)
-    parts.running.keep_alive = lambda now_ms: parts.alive
+    parts.running.may_go_on = lambda now_ms: parts.alive
     parts.alive = parts.at_rest = True
     return Ticking(
         parts.board, parts.journal, parts.outbox, parts.guard, parts.heap, parts.running,

@@ -32,6 +32,21 @@ def spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
+_STARTS = {
+    "power_on": "power came, or was too low",
+    "watchdog": "it hung, restarted by its watchdog",
+    "error": "restarted after an error in its firmware",
+    "command": "restarted by command",
+    "software": "restarted by its program",
+    "reset_pin": "reset pin",
+}
+
+
+def start_cause(cause: str) -> str:
+    """Say why a shoe started; `cause` is a word of `enums.RESET_CAUSES`, or of a later version."""
+    return _STARTS.get(cause, spaced(cause))
+
+
 def card_symbol(card: str) -> str:
     """A card such as "TH" as people write it: "10♥". Other cards keep their name."""
     suit = _SUITS.get(card[1:])

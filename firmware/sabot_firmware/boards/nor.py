@@ -3,6 +3,11 @@
 A program turns ones into zeros, within one page; an erase makes a sector all ones. The methods here
 only start them: the chip needs 0.4 to 3 ms for a program and 45 to 400 ms for an erase, and takes
 no other command during that time. `boards/sim/flash.py` is the same without a chip.
+
+The bus reports nothing: a chip that did not hear a command, or is not there, looks as if all went
+well. So the status is read before each program and each erase, and the chip's identity before each
+erase; the journal reads back what it has written. If MicroPython's DMA loses a byte it waits for
+ever, and the board's watchdog resets the board.
 """
 
 import time
@@ -25,6 +30,17 @@ _READ = const(0x03)
 _PROGRAM = const(0x02)
 _ERASE = const(0x20)
 
+_WAKE = const(0xAB)  # from its power-down, in which it hears nothing else
+_MAY_RESET = const(0x66)
+_RESET = const(0x99)
+
+_STATUS_2 = const(0x35)  # of Winbond's chips; other makers use these two for other things
+_STATUS_3 = const(0x15)
+_WINBOND = const(0xEF)
+_SUSPENDED = const(0x80)  # bits of status 2: an operation waits to be continued
+_COMPLEMENT = const(0x40)  # what is not marked as protected is protected
+_BY_BLOCK = const(0x04)  # of status 3: each block has a lock, which is shut at power-on
+
 _BUSY = const(0x01)  # bits of the status
 _WRITE_ENABLED = const(0x02)
 _PROTECTED = const(0x7C)  # some part of the chip takes no program or erase
@@ -34,7 +50,7 @@ _SMALLEST = const(20)  # powers of two: 1 MB
 _REACH = const(24)  # three bytes of address reach 16 MB, of a larger chip too
 
 _LONGEST_MS = const(500)  # the longest erase takes 400
-_READINGS = const(3)
+_LOOKS = const(3)
 
 
 class FlashError(Exception):
@@ -46,7 +62,8 @@ class NorFlash:
     `select` is low. `read`, `program`, `erase` and `busy` allocate nothing.
 
     Raises FlashError if no chip answers, or if the chip is too small or protected. Waits for the
-    end of an operation that was in progress when the processor was reset.
+    end of an operation that was in progress when the processor was reset. Wakes a chip that sleeps,
+    and resets one that does not answer as it must.
     """
 
     def __init__(self, spi: "Spi", select: "Select") -> None:
@@ -55,23 +72,30 @@ class NorFlash:
         self._select(1)
         self._command = bytearray(4)
         self._enable = bytes((_WRITE_ENABLE,))
-        self._ask = bytes((_READ_STATUS, 0))
+        self._ask = bytearray(2)
         self._answer = bytearray(2)
         self._working = True
         """Whether the chip may still be busy; if not, there is no need to ask it."""
-        for _ in range(_LONGEST_MS):
-            if not self.busy():
-                break
-            time.sleep_ms(1)
+        self._ask_id = bytes((_READ_ID, 0, 0, 0))
+        self._identity = identity = bytearray(4)
+        self._found = bytearray(4)
+        self._wake()
+        if self._confused():
+            self._order(_MAY_RESET)
+            self._order(_RESET)
+            time.sleep_ms(1)  # it takes 30 us
+            self._wake()
         status = self._status()
-        if status & _BUSY and status != _UNDRIVEN:
-            raise FlashError("chip stays busy: the journal's, status %02x" % status)
-        identity = bytearray(4)
-        self._transfer(bytes((_READ_ID, 0, 0, 0)), identity)
+        self._transfer(self._ask_id, identity)
         maker = identity[1]
         answer = identity[1:].hex()
+        if status & _BUSY and status != _UNDRIVEN:
+            raise FlashError("chip stays busy: the journal's, status %02x" % status)
         if maker == 0 or maker == _UNDRIVEN:
             raise FlashError("no journal chip: it answers " + answer)
+        if maker == _WINBOND:
+            status |= self._status(_STATUS_2) & _COMPLEMENT
+            status |= self._status(_STATUS_3) & _BY_BLOCK
         if status & _PROTECTED:
             raise FlashError("chip protected: the journal's, status %02x" % status)
         if identity[3] < _SMALLEST:
@@ -82,17 +106,10 @@ class NorFlash:
     def read(self, address: int, buf: "Writable") -> None:
         """Fill `buf` from `address` on. Raises FlashError while the chip is busy."""
         self._check(address, len(buf))
-        for _ in range(_READINGS):
-            self._select(0)
-            try:
-                self._send(_READ, address)
-                self._spi.readinto(buf)
-                return
-            except OSError:  # MicroPython's DMA was too late for a byte
-                pass
-            finally:
-                self._select(1)
-        raise FlashError("journal reading: bytes were lost on the bus")
+        self._select(0)
+        self._send(_READ, address)
+        self._spi.readinto(buf)
+        self._select(1)
 
     def program(self, address: int, data: "Readable") -> None:
         """Start to program `data`, 1 to 256 bytes within a page.
@@ -106,8 +123,15 @@ class NorFlash:
         self._begin(_PROGRAM, address, data)
 
     def erase(self, sector: int) -> None:
-        """Start to erase the sector with this number. Raises FlashError as `program` does."""
+        """Start to erase the sector with this number. Raises FlashError as `program` does, and if
+        another chip answers than at the start."""
         self._check(sector * SECTOR, SECTOR)
+        for _ in range(_LOOKS):
+            self._transfer(self._ask_id, self._found)
+            if self._found == self._identity:
+                break
+        else:
+            raise FlashError("another chip: the journal's answers " + self._found[1:].hex())
         self._begin(_ERASE, sector * SECTOR, None)
 
     def busy(self) -> bool:
@@ -145,7 +169,29 @@ class NorFlash:
         self._command[3] = address & 0xFF
         self._spi.write(self._command)
 
-    def _status(self) -> int:
+    def _wake(self) -> None:
+        """Wake a chip that sleeps, and wait until it has ended what it was doing."""
+        self._order(_WAKE)  # it takes 3 us, less than Python to the next command
+        self._working = True
+        for _ in range(_LONGEST_MS):
+            if not self.busy():
+                break
+            time.sleep_ms(1)
+
+    def _confused(self) -> bool:
+        """Whether it does not answer as a chip that is ready."""
+        self._transfer(self._ask_id, self._identity)
+        maker = self._identity[1]
+        suspended = maker == _WINBOND and self._status(_STATUS_2) & _SUSPENDED
+        return self._working or bool(suspended) or maker == 0 or maker == _UNDRIVEN
+
+    def _order(self, command: int) -> None:
+        self._select(0)
+        self._spi.write(bytes((command,)))
+        self._select(1)
+
+    def _status(self, command: int = _READ_STATUS) -> int:
+        self._ask[0] = command
         self._transfer(self._ask, self._answer)
         return self._answer[1]
 

@@ -38,6 +38,7 @@ _OF_HAND = 0x646E6168
 """The CRC of a slot with the part of the sealing secret differs by this."""
 _WORN_OUT = "chip takes no key: replace the journal's chip"
 _ZEROS = bytes(_SLOT)
+_TRIES = 3  # a program that the chip did not hear looks as if it was done
 _BLANK = b"\xff" * _SLOT
 
 assert PAGE % _SLOT == 0 and _END <= _SLOT  # a slot never crosses the end of a page
@@ -149,10 +150,17 @@ class Keyring:
         return bytes(self._view[_MAC:_CRC])
 
     def clear(self) -> "Iterator[None]":
-        """Program old secrets to zeros, also those that a loss of power has left."""
+        """Program old secrets to zeros, also those that a loss of power has left. A slot that does
+        not take them is left to the next start."""
+        left = bytearray(_SLOT)
         while self._to_clear:
-            self._flash.program(self._to_clear.pop() * _SLOT, _ZEROS)
-            yield
+            at = self._to_clear.pop()
+            for _ in range(_TRIES):
+                self._flash.program(at * _SLOT, _ZEROS)
+                yield
+                self._flash.read(at * _SLOT, left)
+                if left == _ZEROS:
+                    break
 
     def write(self, slot: "memoryview") -> "Iterator[None]":
         """Write the slot that `fill` has made, then program the previous one to zeros.

@@ -13,6 +13,8 @@ from sabot_firmware.native import const
 from sabot_protocol import events
 
 if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Callable
+
     from sabot_firmware.interfaces import Flash
 
 # Kinds of entries.
@@ -59,6 +61,8 @@ class Ring:
         """Sectors in the ring."""
         self._page = bytearray(PAGE)
         self._window = memoryview(self._page)
+        self.alive: "Callable[[], object] | None" = None
+        """Called for each sector that is looked at: a start may look at all of them, for 11 s."""
 
     def _address(self, sector: int) -> int:
         return (keyring.SECTORS + sector % self.sectors) * SECTOR
@@ -67,6 +71,8 @@ class Ring:
         """Return the number of the first event in a sector; -1 if it has no header of its own."""
         if sector < 0:
             return -1
+        if self.alive is not None:
+            self.alive()
         window = self._window[:HEADER_SIZE]
         self._flash.read(self._address(sector), window)
         if window[0:4] != MAGIC or _uint(window, 4) != sector:

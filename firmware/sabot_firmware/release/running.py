@@ -33,7 +33,6 @@ class RunningRelease:
         self._root = root
         self._slot = slot
         self._state = state
-        self._feed = feed
         self.on_trial = feed is not None
         """Whether it runs for the first time and no host has confirmed it yet."""
         self.has_slot = bool(slot)
@@ -97,11 +96,8 @@ class RunningRelease:
         """Note that the release that was given up is recorded."""
         self._keep(boot.NOTHING)
 
-    def keep_alive(self, now_ms: int) -> bool:
-        """Feed the watchdog, if there is one. Return whether the release may go on running,
-        `now_ms` after the start."""
-        if self._feed is not None:
-            self._feed()
+    def may_go_on(self, now_ms: int) -> bool:
+        """Return whether the release may go on running, `now_ms` after the start."""
         return not self.on_trial or now_ms < TRIAL_MS
 
     def _keep(self, other: str) -> None:

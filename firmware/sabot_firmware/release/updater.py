@@ -10,7 +10,7 @@ import asyncio
 from binascii import unhexlify
 
 from sabot_firmware import VERSION
-from sabot_firmware.boards import board_class
+from sabot_firmware.boards import START_MS, board_class
 from sabot_firmware.boards.nor import FlashError
 from sabot_firmware.journal.noise import SAMPLES, stir_all
 from sabot_firmware.journal.randomness import UNIT, Pool
@@ -35,6 +35,7 @@ _UPDATING = "UPDATE"
 _NO_UNIT = "NOT PROVISIONED\n"
 _NO_FIRMWARE = "NO FIRMWARE\nUPDATE THIS SHOE"
 _LIT = 1 << enums.LAMPS.index("error")
+_COMMAND = enums.RESET_CAUSES.index("command")
 _LOOK_MS = 8
 _PAUSE_MS = 4
 _POOL = "update_pool"
@@ -86,6 +87,7 @@ class Updater:
         self._slot = slot
         self._build = build
         self._restart_due = False
+        self._had_turn = True  # the task that writes to the flash, since the watchdog was fed
         self._heard_ms = board.ticks_ms()
         self._store = SettingsStore(board.storage)
         self._is_unit = boot.is_unit(root)
@@ -181,6 +183,9 @@ class Updater:
         while True:
             await self.board.wait_for_activity(_LOOK_MS, True)
             self.board.read_samples(buf)
+            if self._had_turn:
+                self._had_turn = False
+                self.board.feed()
             change = self.board.take_input()
             while change != inputs.NONE:
                 if change in _SERVICE_CHANGES:
@@ -198,13 +203,15 @@ class Updater:
         while True:
             size = self._link.fill(self.board.ticks_ms())
             at = 0
+            self._had_turn = True
             while at < size:
+                self._had_turn = True
                 at += self.board.write_link(view[at:size])
                 await asyncio.sleep_ms(0)  # type: ignore[attr-defined]
             if not size and (self._restart_due or self._given_up()):
                 if self._provision is not None:
                     self._provision.complete()
-                self.board.reset()
+                self.board.reset(_COMMAND)
             if self._update.busy():
                 self._heard_ms = self.board.ticks_ms()
                 self._update.step()
@@ -224,5 +231,6 @@ def main(root: str, slot: str, state: boot.State, feed: "Feed | None") -> None:
     boot loader restarts the board."""
     board = board_class()()
     board.set_lock(False)
+    board.watch(START_MS)
     build = unhexlify(state.lists[slot]) if slot else NO_BUILD
     asyncio.run(Updater(board, root, slot, build).run())

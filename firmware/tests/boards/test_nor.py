@@ -78,16 +78,78 @@ def test_a_protected_chip_is_refused() -> None:
     assert "protected" in _refusal(chip) and "1c" in _refusal(chip)
 
 
+def test_the_protections_of_status_2_and_3_are_seen_too() -> None:
+    for status, value in (("status_2", 0x40), ("status_3", 0x04)):
+        chip = NorModel()
+        setattr(chip, status, value)
+        assert "protected" in _refusal(chip) and "%02x" % value in _refusal(chip)
+    chip = NorModel()
+    chip.status_2, chip.status_3 = 0x02, 0x60  # quad lines enabled, drive strength: usual
+    _flash(chip)
+
+
+def test_other_makers_are_not_asked_for_winbonds_statuses() -> None:
+    chip = NorModel()
+    chip.identity[0] = 0xC2
+    chip.status_2 = chip.status_3 = 0xFF
+    _flash(chip)
+    assert 0x35 not in chip.history()
+
+
+def test_a_chip_that_sleeps_is_woken() -> None:
+    chip = NorModel()
+    chip.asleep = True
+    nor.time = _Time(lambda slept_ms: None)  # type: ignore[assignment]
+    assert _flash(chip).sectors == 4096 and nor.time.slept_ms == 0  # type: ignore[attr-defined]
+
+
+def test_a_chip_that_is_confused_or_suspended_is_reset() -> None:
+    for name, value in (("confused", True), ("status_2", 0x80), ("stuck", True)):
+        chip = NorModel()
+        setattr(chip, name, value)
+        nor.time = _Time(lambda slept_ms: None)  # type: ignore[assignment]
+        flash = _flash(chip)
+        flash.program(0, b"\x00")
+        _settle(flash)
+        assert chip.peek(0, 1) == b"\x00", name
+
+
+def test_a_healthy_chip_is_not_reset() -> None:
+    chip = NorModel()
+    _flash(chip)
+    assert not {0x66, 0x99} & set(chip.history())
+
+
+def test_another_chip_in_its_place_is_not_erased() -> None:
+    chip = NorModel()
+    flash = _flash(chip)
+    chip.identity[2] = 0x17
+    chip.history()
+    assert raised(FlashError, flash.erase, 3)
+    assert 0x20 not in chip.history()
+    chip.identity[2] = 0x18
+    flash.erase(3)
+
+
+def test_an_identity_that_was_misread_once_stops_nothing() -> None:
+    chip = NorModel()
+    flash = _flash(chip)
+    chip.ignores = 0x9F
+    flash.erase(3)
+    _settle(flash)
+
+
 def test_a_chip_that_stays_busy_is_refused_after_the_longest_erase() -> None:
     chip = NorModel()
-    chip.stuck = True
+    chip.stuck = chip.deaf_to_reset = True
     assert "stays busy" in _refusal(chip)
-    assert 400 < nor.time.slept_ms < 1000  # type: ignore[attr-defined]
+    assert 400 < nor.time.slept_ms < 1500  # type: ignore[attr-defined]
 
 
 def test_the_subject_of_each_refusal_fits_a_line_of_the_display() -> None:
     absent, stuck, protected = NorModel(), NorModel(), NorModel()
     absent.plugged, stuck.stuck, protected.protected = False, True, 4
+    stuck.deaf_to_reset = True
     for chip in (absent, stuck, protected, NorModel(12)):
         assert 0 < _refusal(chip).find(":") < 16
 
@@ -118,7 +180,7 @@ def test_a_reset_in_the_middle_of_a_command_leaves_nothing_of_it() -> None:
     spi.write(b"\x02\x00\x00")  # the processor is reset here
     chip.history()
     flash = _flash(chip)
-    assert chip.history() == b"\x05\x05\x9f"
+    assert chip.history() == b"\xab\x05\x9f\x35\x05\x9f\x35\x15"
     assert _read(flash, 0, 16) == b"\xff" * 16
 
 
@@ -144,7 +206,7 @@ def test_the_bytes_on_the_bus_are_those_of_the_data_sheet() -> None:
     _settle(flash)
     sent.clear()
     flash.erase(0xABC)
-    assert sent == [0x06, 0x05, 0x00, 0x20, 0xAB, 0xC0, 0x00]
+    assert sent == [0x9F, 0, 0, 0, 0x06, 0x05, 0x00, 0x20, 0xAB, 0xC0, 0x00]
 
 
 def test_what_was_programmed_is_read_and_its_neighbours_stay() -> None:
@@ -188,21 +250,6 @@ def test_a_part_of_a_larger_buffer_is_filled_and_the_rest_is_not_touched() -> No
     buf = bytearray(10)
     flash.read(101, memoryview(buf)[2:6])
     assert bytes(buf) == b"\x00\x00bcde\x00\x00\x00\x00"
-
-
-def test_a_reading_that_lost_bytes_on_the_bus_is_repeated() -> None:
-    chip = NorModel()
-    spi = Spi(chip)
-    flash = NorFlash(spi, Select(chip))
-    flash.program(0, bytes(range(64)))
-    _settle(flash)
-    spi.lost = 2
-    assert _read(flash, 0, 64) == bytes(range(64))
-    spi.lost = 100
-    assert raised(FlashError, flash.read, 0, bytearray(64))
-    assert not chip.selected
-    spi.lost = 0
-    assert _read(flash, 0, 64) == bytes(range(64))
 
 
 # What the chip cannot do

@@ -217,16 +217,14 @@ def test_a_buzz_ends_across_the_wrap_of_the_ticks() -> None:
     assert world.duty == 0
 
 
-def test_serial_reset_cause_and_folders_are_the_boards_own() -> None:
+def test_serial_and_folders_are_the_boards_own() -> None:
     board, world = new_board()
     assert board.serial == "e6614104030abcde"
     assert board.NAME == "pico"
     assert board.storage == "/state" and "state" in world.folders
-    for number, word in ((1, "power_on"), (3, "watchdog"), (99, "unknown")):
-        world = new_world()
-        world.reset_cause = number
-        world.folders.append("state")
-        assert enums.RESET_CAUSES[pico.Board().reset_cause] == word
+    world = new_world()
+    world.folders.append("state")
+    pico.Board()
 
 
 # The journal's chip
@@ -325,12 +323,67 @@ def test_a_display_that_was_away_is_started_again_and_drawn_whole() -> None:
     assert world.display.page(7) == _line("")
 
 
-def test_asking_whether_a_display_answers_draws_nothing() -> None:
+def test_a_display_that_lost_its_supply_for_a_moment_is_lit_again_by_itself() -> None:
+    board, world = new_board()
+    board.show("ONE\nTWO")
+    live(board, world, 200)
+    world.display.power_on()
+    live(board, world, 1500)
+    assert world.display.lit
+    live(board, world, 9000)
+    assert world.display.page(0) == _line("ONE") and world.display.page(1) == _line("TWO")
+    assert world.display.page(7) == _line("")
+
+
+def test_a_write_that_the_display_did_not_take_whole_is_sent_again() -> None:
+    board, world = new_board()
+    board.show("ONE\nTWO")
+    world.display.takes = 100
+    live(board, world, 200)
+    world.display.takes = 1000
+    live(board, world, 3000)
+    assert world.display.page(0) == _line("ONE") and world.display.page(1) == _line("TWO")
+
+
+def test_a_bus_whose_data_line_is_held_is_freed_by_nine_clocks() -> None:
+    for clocks in (1, 9):
+        board, world = new_board()
+        board.show("ONE")
+        live(board, world, 200)
+        world.display.holds_data = clocks
+        board.show("TWO")
+        live(board, world, 3000)
+        assert not world.display.holds_data and world.display.page(0) == _line("TWO")
+    world = new_world()
+    world.display.holds_data = 9
+    board = pico.Board()
+    awake(world)
+    board.show("ONE")
+    live(board, world, 200)
+    assert world.display.page(0) == _line("ONE"), "also one that was held before the start"
+
+
+def test_the_self_test_finds_a_display_that_takes_only_a_part_and_a_held_bus() -> None:
+    board, world = new_board()
+    assert board.display_answers()
+    world.display.takes = 5
+    assert not board.display_answers()
+    world.display.takes = 1000
+    assert board.display_answers()
+    world.display.holds_data = 1000
+    assert not board.display_answers()
+
+
+def test_asking_whether_a_display_answers_draws_its_picture_again_later() -> None:
     board, world = new_board()
     board.show("ONE")
     live(board, world, 100)
     before = bytes(world.display.memory)
     assert board.display_answers() and bytes(world.display.memory) == before
+    world.display.power_on()
+    assert board.display_answers() and world.display.lit
+    live(board, world, 200)
+    assert bytes(world.display.memory) == before
     world.display.plugged = False
     assert not board.display_answers()
 

@@ -1,33 +1,51 @@
-"""The lock on a fake Pico, when the samples are not judged for a while."""
+"""The Pico's lock on fake parts: its interrupt, and what it makes of samples that no card makes.
+test_lock_rules.py has the rules that every board keeps."""
 
 from firmware.tests.fakes import fake_pico
 from firmware.tests.fakes.fake_pico import board as pico
-from firmware.tests.fakes.fake_pico import lock, new_board, run
+from firmware.tests.fakes.fake_pico import dma_ring, lock, new_board, run, sampler
+from firmware.tests.support.passing import code, nibbles_of, pass_of, printed
 
 _LOCK = pico._PIN_OF["lock"][0]
 _EDGE = pico._PIN_OF["sensor_e"][0]
-_FASTEST_MS = 20  # from the edge of a card at 3 m/s to its last mark
-_LIMIT_MS = 5  # from there to the lock
-_COLLECTION_MS = 34
+_SET = 3
 _SAMPLES_PER_MS = 20
-_UNREAD_MS = lock.UNREAD_WORDS * 8 // _SAMPLES_PER_MS
+_LIMIT_MS = 5
+_REST_MS = 30
+_E, _INK = 1, 2
+_HAS_CONSTANTS = hasattr(lock, "_RUN_WORDS")  # MicroPython keeps none whose name begins with _
 _buf = bytearray(512)
 
 
-def _released(within_ms: int = 8):
+def _released():
     """Return a board with a released lock that has just judged all samples."""
     board, world = new_board(sensor_e=0)
     board.set_lock(True)
-    run(board.wait_for_activity(within_ms, True))
-    board.judged(False)
+    run(board.wait_for_activity(8, True))
+    board.judged(0, False)
     return board, world
 
 
-def _pass_ms(world, ms: int) -> None:
-    """Let time pass, in which samples arrive."""
-    for _ in range(ms):
-        world.pass_ms(1)
-        world.sample([world.inputs[_EDGE]] * _SAMPLES_PER_MS)
+def _see(world, nibbles, times: int = 1) -> None:
+    """Let these samples arrive in their time, a whole number of ms, as often as `times`."""
+    nibbles = bytes(nibbles)
+    nibbles += nibbles[-1:] * (-len(nibbles) % _SAMPLES_PER_MS)
+    for _ in range(times):
+        for at in range(0, len(nibbles), _SAMPLES_PER_MS):
+            world.sample(nibbles[at : at + _SAMPLES_PER_MS])
+            world.inputs[_EDGE] = nibbles[at + _SAMPLES_PER_MS - 1] & _E
+            world.pass_ms(1)
+
+
+def _card():
+    """Return the samples of a card at 3 m/s."""
+    return nibbles_of(pass_of(printed(code(7, _SET)), 3000))
+
+
+def _last_mark_ms() -> int:
+    """Return in which ms the last mark of that card passes."""
+    nibbles = _card()
+    return max([at for at in range(len(nibbles)) if nibbles[at] & 6]) // _SAMPLES_PER_MS
 
 
 def _read(board) -> None:
@@ -35,141 +53,115 @@ def _read(board) -> None:
         pass
 
 
-def test_the_lock_shuts_in_time_after_a_card_that_comes_while_no_samples_are_judged() -> None:
-    for edge_ms in range(_COLLECTION_MS):
-        _, world = _released()
-        _pass_ms(world, edge_ms)
-        world.inputs[_EDGE] = 1
-        _pass_ms(world, _FASTEST_MS + _LIMIT_MS)
-        assert world.outputs[_LOCK] == 0, edge_ms
-
-
-def test_samples_that_have_waited_count_only_once_they_are_judged() -> None:
-    for edge_ms in range(_UNREAD_MS):
-        board, world = _released()
-        _pass_ms(world, edge_ms)
-        world.inputs[_EDGE] = 1
-        _pass_ms(world, _UNREAD_MS - 1 - edge_ms)
-        _read(board)
-        _pass_ms(world, edge_ms + 1 + _LIMIT_MS)  # the last mark comes while they are judged
-        assert world.outputs[_LOCK] == 0, edge_ms
+def _shut(world) -> bool:
+    return world.outputs[_LOCK] == 0
 
 
 def test_without_a_card_it_stays_released_however_long_no_samples_are_judged() -> None:
     _, world = _released()
-    _pass_ms(world, 300)
-    assert world.outputs[_LOCK] == 1
+    _see(world, [0] * _SAMPLES_PER_MS, times=300)
+    assert not _shut(world)
 
 
-def test_while_samples_are_judged_regularly_it_stays_released_until_the_card_is_known() -> None:
+def test_a_hand_over_the_first_sensor_does_not_shut_it() -> None:
+    _, world = _released()
+    _see(world, [_E] * _SAMPLES_PER_MS, times=500)
+    assert not _shut(world)
+
+
+def test_what_covers_the_first_sensor_for_a_moment_is_no_card() -> None:
+    _, world = _released()
+    _see(world, [_E] * 50 + [0] * 400)
+    assert not _shut(world)
+
+
+def test_single_flipped_samples_are_no_marks_and_no_edges() -> None:
+    _, world = _released()
+    flipped = []
+    for _ in range(40):
+        flipped += [_E, _E | _INK, _E, 0, _E, _E]
+    _see(world, flipped)
+    assert not _shut(world)
+
+
+def test_flipped_samples_in_a_card_do_not_shut_it_early() -> None:
+    nibbles = _card()
+    for at in range(25, len(nibbles) - 500, 25):
+        nibbles[at] ^= 7
+    _, world = _released()
+    _see(world, nibbles[: _last_mark_ms() * _SAMPLES_PER_MS])
+    assert not _shut(world)
+
+
+def test_a_shoe_that_reads_all_the_time_is_given_time_to_decide() -> None:
+    """It shuts the lock 3.3 ms after the last mark; the interrupt leaves that to it."""
     board, world = _released()
-    world.inputs[_EDGE] = 1
-    for _ in range(20):
-        _pass_ms(world, _UNREAD_MS - 2 * lock.LOOK_MS)
-        _read(board)
-        board.judged(True)
-        assert world.outputs[_LOCK] == 1
-    board.set_lock(False)
-    assert world.outputs[_LOCK] == 0
+    nibbles = _card()
+    last_ms = _last_mark_ms()
+    for ms in range(last_ms + 3):
+        _see(world, nibbles[ms * _SAMPLES_PER_MS : (ms + 1) * _SAMPLES_PER_MS])
+        if ms < last_ms:
+            _read(board)
+            board.judged(0, True)
+        assert not _shut(world), ms
+    _see(world, nibbles[(last_ms + 3) * _SAMPLES_PER_MS :][: 3 * _SAMPLES_PER_MS])
+    assert _shut(world)
 
 
-def _shut_by_a_card():
-    """Return a board whose lock the interrupt has shut, with a card over the first sensor."""
+def test_a_last_mark_in_samples_that_were_read_but_not_judged_keeps_it_shut() -> None:
     board, world = _released()
-    world.inputs[_EDGE] = 1
-    _pass_ms(world, _COLLECTION_MS)
-    assert world.outputs[_LOCK] == 0
-    return board, world
+    nibbles = _card()
+    _see(world, nibbles)
+    while board.read_samples(_buf):
+        board.judged(len(_buf), False)  # nothing of this piece
+        assert _shut(world)
+    board.judged(0, False)
+    assert not _shut(world)
 
 
-def test_it_is_released_once_all_samples_of_that_card_are_judged_and_no_card_is_in_the_head() -> (
-    None
-):
-    board, world = _shut_by_a_card()
-    for _ in range(3):
-        _read(board)
-        board.judged(True)
-        assert world.outputs[_LOCK] == 0
-    world.inputs[_EDGE] = 0
-    _pass_ms(world, 20)
-    _read(board)
-    board.judged(True)  # its end is still in the head
-    assert world.outputs[_LOCK] == 0
-    _pass_ms(world, 20)
-    _read(board)
-    board.judged(False)
-    assert world.outputs[_LOCK] == 1
-
-
-def test_samples_that_are_not_read_keep_it_shut_whatever_those_before_them_show() -> None:
-    """A fast card passes the first sensor as a whole between two reads."""
+def test_samples_that_the_interrupt_could_not_follow_shut_it_until_they_are_judged() -> None:
+    """An erase of the Pico's own flash stops interrupts too: no card in it is counted."""
     board, world = _released()
-    _pass_ms(world, 3)
-    _read(board)  # of which the judgement takes long
-    world.inputs[_EDGE] = 1
-    _pass_ms(world, _FASTEST_MS + 1)
-    world.inputs[_EDGE] = 0
-    _pass_ms(world, 10)
-    assert world.outputs[_LOCK] == 0
-    for _ in range(5):
-        board.judged(False)  # no card is in the head by the samples that were read
-        assert world.outputs[_LOCK] == 0
+    world.sample([_E] * 8 * (sampler.RING_WORDS + 1))
+    _see(world, [_E] * _SAMPLES_PER_MS * _LIMIT_MS)
+    assert _shut(world)
     _read(board)
-    board.judged(False)
-    assert world.outputs[_LOCK] == 1
+    board.judged(0, False)
+    assert not _shut(world)
 
 
-def test_an_edge_that_is_too_new_for_the_reader_keeps_it_shut() -> None:
-    """Samples come in words of eight, and the reader is sure of an edge after three."""
-    board, world = _shut_by_a_card()
-    world.pass_ms(lock.LOOK_MS)  # the interrupt sees the card once more
+def test_hours_later_an_old_card_does_not_shut_it() -> None:
+    """Places in the stream are modulo RUN_WORDS."""
+    if not _HAS_CONSTANTS:
+        return
+    board, world = _released()
+    _see(world, _card())
     _read(board)
-    world.inputs[_EDGE] = 0
-    board.judged(False)
-    assert world.outputs[_LOCK] == 0
-    world.sample([0] * 8 * lock.SURE_WORDS)
-    _read(board)
-    board.judged(False)
-    assert world.outputs[_LOCK] == 1
+    board.judged(0, False)
+    _see(world, [0] * _SAMPLES_PER_MS * lock.LOOK_MS)
+    state = board._lock._state
+    for words in range(0, lock._RUN_WORDS, lock._RUN_WORDS // 8):
+        place = state[lock._FOLLOWED] + words & lock._RUN_WORDS - 1
+        state[lock._JUDGED] = place
+        assert not board._lock._unjudged(), words
 
 
-def test_a_card_that_comes_meanwhile_keeps_it_shut() -> None:
-    board, world = _shut_by_a_card()
-    world.inputs[_EDGE] = 0
-    _pass_ms(world, 30)
-    _read(board)
-    world.inputs[_EDGE] = 1
-    board.judged(False)
-    assert world.outputs[_LOCK] == 0
-
-
-def test_the_card_that_came_has_the_last_word() -> None:
-    board, world = _shut_by_a_card()
-    _read(board)
-    board.set_lock(False)
-    world.inputs[_EDGE] = 0
-    _pass_ms(world, 30)
-    _read(board)
-    board.judged(False)
-    assert world.outputs[_LOCK] == 0
-    board.set_lock(True)
-    assert world.outputs[_LOCK] == 1
-
-
-def test_to_release_it_waits_until_that_card_is_judged() -> None:
-    board, world = _shut_by_a_card()
-    board.set_lock(False)
-    board.set_lock(True)
-    assert world.outputs[_LOCK] == 0
+def test_the_constants_are_those_of_the_ring() -> None:
+    if not _HAS_CONSTANTS:
+        return
+    assert lock._RUN_WORDS == dma_ring.RUN_WORDS
+    assert lock._WORD_BYTES == dma_ring.WORD_BYTES
+    assert lock._RING_MASK == sampler.RING_WORDS * lock._WORD_BYTES - 1
+    assert lock._HALF_RUN == lock._RUN_WORDS // 2
 
 
 def test_a_lock_that_is_shut_stays_shut() -> None:
-    board, world = new_board(sensor_e=1)
+    board, world = new_board(sensor_e=0)
     run(board.wait_for_activity(8, True))
-    _pass_ms(world, 100)
+    _see(world, _card())
     _read(board)
-    board.judged(False)
-    assert world.outputs[_LOCK] == 0 and (_LOCK, 1) not in world.output_log
+    board.judged(0, False)
+    assert _shut(world) and (_LOCK, 1) not in world.output_log
 
 
 class _Line:
@@ -187,9 +179,13 @@ class _Waiting:
     """A ring of samples in which many wait."""
 
     taken = 0
+    words = 0
 
     def arrived(self) -> int:
-        return 1000
+        return self.words
+
+    def view(self):
+        return memoryview(bytearray(16))
 
 
 def test_the_interrupt_makes_no_object() -> None:
@@ -198,14 +194,17 @@ def test_the_interrupt_makes_no_object() -> None:
     if lock_heap is None:
         return  # CPython has no such lock; MicroPython runs this too
     world = fake_pico.new_world()
-    pin = _Line()
+    pin, samples = _Line(), _Waiting()
     made = lock.Lock(pin)
     made.set(True)
-    made.watch(_Line(), _Waiting())
+    made.watch(_Line(), samples)
     timer = world.timer
     assert timer is not None
+    samples.words = 1000
     lock_heap()
     try:
+        timer.callback(timer)
+        samples.words = 1004
         timer.callback(timer)
     finally:
         fake_pico.real_micropython.heap_unlock()

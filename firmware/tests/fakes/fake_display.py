@@ -11,7 +11,15 @@ class Ssd1306:
 
     def __init__(self) -> None:
         self.plugged = True
+        self.holds_data = 0
+        """For how many clocks more it holds the data line low."""
+        self.takes = 1000
+        """How many bytes of each write it acknowledges."""
         self.power_on()
+
+    def clock(self) -> None:
+        """The clock line moves, other than for a write."""
+        self.holds_data = max(0, self.holds_data - 1)
 
     def power_on(self) -> None:
         self.lit = self._pumped = False
@@ -22,7 +30,13 @@ class Ssd1306:
     def page(self, row: int) -> bytes:
         return bytes(self.memory[128 * row : 128 * row + 128])
 
-    def write(self, buf) -> None:
+    def write(self, buf) -> int:
+        """Return how many bytes it has acknowledged, as machine.I2C does."""
+        size = min(self.takes, len(buf))
+        self._write(buf[:size])
+        return size
+
+    def _write(self, buf) -> None:
         if buf[0] == 0x40:
             for octet in buf[1:]:
                 self._put(octet)

@@ -8,7 +8,10 @@ enabled. It allocates only for pages that were never programmed, so tests can lo
 PAGE = 256
 SECTOR = 4096
 
-_LENGTHS = {0x9F: 4, 0x05: 2, 0x06: 1, 0x03: 5, 0x02: 5, 0x20: 4}
+_LENGTHS = {
+    0x9F: 4, 0x05: 2, 0x06: 1, 0x03: 5, 0x02: 5, 0x20: 4,
+    0xAB: 1, 0x66: 1, 0x99: 1, 0x35: 2, 0x15: 2,
+}  # fmt: skip
 """Bytes that each command must have at the least."""
 
 
@@ -24,6 +27,11 @@ class NorModel:
         self.pulled = 0xFF  # what the processor reads if nothing drives the line
         self.deaf = False  # to a write enable
         self.stuck = False  # busy for ever
+        self.asleep = False  # in power-down: it hears only AB
+        self.deaf_to_reset = False
+        self.confused = False  # it answers nothing until 66 and 99
+        self.ignores = 0  # a command that it does not carry out, once
+        self.status_2 = self.status_3 = 0
         self.protected = 0  # bits 2 to 6 of the status
         self.polls_left = 0
         self.enabled = False
@@ -36,6 +44,7 @@ class NorModel:
         self._given = bytearray(PAGE)  # which bytes of it came
         self._at = self._code = self._address = 0
         self._awake = True
+        self._before = 0  # the code of the last command
 
     def history(self) -> bytes:
         """Return the codes of the commands since the last call."""
@@ -66,12 +75,18 @@ class NorModel:
             assert octet in _LENGTHS, "no such command: %02x" % octet
             self._code = octet
             self._address = 0
-            self._awake = octet == 0x05 or not self._busy()
+            self._awake = octet in (0x05, 0x35, 0x15) or not self._busy()
+            if self.asleep or self.confused:
+                self._awake = octet in ((0xAB,) if self.asleep else (0x66, 0x99))
+            elif octet in (0x66, 0x99):
+                self._awake = True
             return self.pulled
         if not self._awake:
             return self.pulled
         if self._code == 0x05:
             return self._status()
+        if self._code in (0x35, 0x15):
+            return self.status_2 if self._code == 0x35 else self.status_3
         if self._code == 0x9F:
             assert at <= 3
             return self.identity[at - 1]
@@ -104,6 +119,18 @@ class NorModel:
             return
         code, at = self._code, self._at
         self._at = 0
+        if code == 0xAB:
+            self.asleep = False
+        elif code == 0x99 and self._before == 0x66:
+            self.confused = False
+            self.stuck = self.stuck and self.deaf_to_reset
+            self.status_2 &= 0x7F
+            self.polls_left = 0
+        self._before = code
+        if code == self.ignores:
+            self.ignores = 0
+            self._forget()
+            return
         if code == 0x02 or code == 0x20:
             if at < _LENGTHS[code] or not self.enabled:
                 self._forget()
@@ -153,12 +180,10 @@ class NorModel:
 
 
 class Spi:
-    """machine.SPI with `chip` on it. `lost` readings of many bytes fail, as on the RP2040 when the
-    DMA is too late."""
+    """machine.SPI with `chip` on it."""
 
     def __init__(self, chip: NorModel) -> None:
         self._chip = chip
-        self.lost = 0
 
     def write(self, buf) -> None:
         for i in range(len(buf)):
@@ -167,10 +192,6 @@ class Spi:
     def readinto(self, buf, write: int = 0) -> None:
         for i in range(len(buf)):
             buf[i] = self._chip.exchange(write)
-        if self.lost and len(buf) >= 32:
-            self.lost -= 1
-            buf[0] ^= 0xFF
-            raise OSError(5)
 
     def write_readinto(self, out, buf) -> None:
         assert len(out) == len(buf)

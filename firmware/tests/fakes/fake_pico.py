@@ -14,8 +14,15 @@ from sabot_firmware.table import inputs
 world: "World"
 
 _FLASH_SELECT = 17
+_DISPLAY_DATA, _DISPLAY_CLOCK = 20, 21
 _FLASH_BUS = (18, 19, 16)
 """The pins of the journal's chip: select, clock, data in and data out."""
+
+
+# The chip's registers: RP2040 data sheet, 4.7.6 and 2.12.8.
+REASON, SCRATCH, CHIP_RESET = 0x40058008, 0x4005800C, 0x40064008
+BITTEN, ASKED = 1, 2
+HAD_POWER_ON, HAD_RUN_PIN = 1 << 8, 1 << 16
 
 
 class HaltEnded(Exception):
@@ -38,7 +45,10 @@ class World(fake_serial.Line):
         self.pulled_up: "set[int]" = set()
         self.settled: "set[int]" = set()
         self.clock_hz = 125_000_000
-        self.reset_cause = 1
+        self.registers = {REASON: 0, SCRATCH: 0, CHIP_RESET: HAD_POWER_ON}
+        self.watchdog_ms = 0
+        self.fed = 0
+        self.resets = 0
         self.kbd_intr: "list[int]" = []
         self.folders = ["firmware", "protocol"]
         self.duty = 0
@@ -66,6 +76,8 @@ class World(fake_serial.Line):
             contacts.pass_us(1000 * ms, levels)
 
     def level(self, gpio: int) -> int:
+        if gpio == _DISPLAY_DATA and self.display.holds_data:
+            return 0
         return self.inputs.get(gpio, 1 if gpio in self.settled else 0)
 
     def sample(self, nibbles) -> None:
@@ -132,11 +144,11 @@ class _Os:
 
 
 class _Pin:
-    IN, OUT, PULL_UP = 0, 1, 1
+    IN, OUT, OPEN_DRAIN, PULL_UP = 0, 1, 2, 1
 
     def __init__(self, gpio: int, mode: int = -1, pull: int = -1, value: int = -1) -> None:
         self.gpio = gpio
-        if mode == self.OUT:
+        if mode in (self.OUT, self.OPEN_DRAIN):
             assert value >= 0, "an output without a first value"
             self.value(value)
         elif mode == self.IN and pull == self.PULL_UP:
@@ -148,6 +160,8 @@ class _Pin:
             world.output_log.append((self.gpio, level))
             if self.gpio == _FLASH_SELECT:
                 world.flash.select(level)
+            if self.gpio == _DISPLAY_CLOCK and not level:
+                world.display.clock()
         return world.level(self.gpio)
 
 
@@ -175,11 +189,13 @@ class _I2c:
         assert sda.gpio % 4 == 2 * number and scl.gpio % 4 == 2 * number + 1
         assert freq <= 400_000
 
-    def writeto(self, address: int, buf) -> None:
+    def writeto(self, address: int, buf) -> int:
+        if world.display.holds_data:
+            raise OSError(110)
         if not world.display.plugged:
             raise OSError(5)
         assert address in (0x3C, 0x3D)
-        world.display.write(buf)
+        return world.display.write(buf)
 
 
 class _Spi(fake_nor.Spi):
@@ -200,6 +216,15 @@ class _Adc:
         return world.adc_u16
 
 
+class _Wdt:
+    def __init__(self, timeout: int) -> None:
+        assert 0 < timeout <= 8388, "MicroPython, machine.WDT on the RP2040"
+        world.watchdog_ms = timeout
+
+    def feed(self) -> None:
+        world.fed += 1
+
+
 class _Machine:
     ADC = _Adc
     Pin = _Pin
@@ -207,7 +232,22 @@ class _Machine:
     I2C = _I2c
     SPI = _Spi
     Timer = _Timer
-    PWRON_RESET, WDT_RESET = 1, 3
+    WDT = _Wdt
+
+    @property
+    def mem32(self) -> "dict[int, int]":
+        return world.registers
+
+    def __init__(self) -> None:
+        self._enabled = True
+
+    def disable_irq(self) -> bool:
+        enabled, self._enabled = self._enabled, False
+        return enabled
+
+    def enable_irq(self, enabled: bool) -> None:
+        assert not self._enabled, "interrupts were not disabled"
+        self._enabled = enabled
 
     def freq(self) -> int:
         return world.clock_hz
@@ -215,8 +255,8 @@ class _Machine:
     def unique_id(self) -> bytes:
         return bytes((0xE6, 0x61, 0x41, 0x04, 0x03, 0x0A, 0xBC, 0xDE))
 
-    def reset_cause(self) -> int:
-        return world.reset_cause
+    def reset(self) -> None:
+        world.resets += 1
 
 
 class _Micropython:
@@ -256,8 +296,9 @@ def _real(name: str):
         return None
 
 
-def _import_board():
-    """Import the Pico's board with fakes in place of this interpreter's modules."""
+def _import_board(again=("dma_ring", "board")):
+    """Import the Pico's board, and modules of it `again`, with fakes in place of this interpreter's
+    modules."""
     fakes = {
         "machine": _Machine(),
         "rp2": fake_rp2.Rp2(),
@@ -267,10 +308,13 @@ def _import_board():
     }
     before = {name: sys.modules.get(name) for name in fakes}
     sys.modules.update(fakes)
-    # Each fake board imports it again, with the `rp2` of that fake.
-    sys.modules.pop("sabot_firmware.boards.pico.dma_ring", None)
-    from sabot_firmware.boards.pico import board, contacts, lock, sampler
+    # Each fake board imports the ring again, with the `rp2` of that fake.
+    for name in again:
+        sys.modules.pop("sabot_firmware.boards.pico." + name, None)
+    from sabot_firmware.boards.pico import contacts, lock, sampler
 
+    __import__("sabot_firmware.boards.pico.board")
+    board = sys.modules["sabot_firmware.boards.pico.board"]
     dma_ring = sys.modules["sabot_firmware.boards.pico.dma_ring"]
 
     for name in before:
@@ -297,6 +341,11 @@ def new_world() -> World:
     world = None  # free its memory first: the heap is as small as the board's
     world = World()
     return world
+
+
+def new_start():
+    """Return the board's file as the chip imports it at a start, with the registers as they are."""
+    return _import_board(("board",))[0]
 
 
 def new_board(**levels: int):

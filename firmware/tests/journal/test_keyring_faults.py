@@ -3,6 +3,7 @@
 import random
 
 from firmware.tests.fakes.fake_flash import PowerCut
+from firmware.tests.fakes.fake_nor import NorModel, Select, Spi
 from firmware.tests.support.naive_chain import NaiveChain
 from firmware.tests.support.secrets_ring import (
     FIRST,
@@ -14,8 +15,9 @@ from firmware.tests.support.secrets_ring import (
     restarted,
 )
 from protocol.tests.helpers import seed_random
-from sabot_firmware.boards.nor import SECTOR, FlashError
-from sabot_firmware.journal.keyring import SECTORS, SLOT_SIZE
+from sabot_firmware.boards.nor import SECTOR, FlashError, NorFlash
+from sabot_firmware.journal.keyring import SECTORS, SLOT_SIZE, Keyring, fill
+from sabot_protocol.chain import Chain
 
 
 def test_a_slot_that_is_not_programmed_correctly_is_given_up_and_made_zeros() -> None:
@@ -135,3 +137,25 @@ def test_random_histories_with_every_kind_of_fault() -> None:
                 assert again is not None and before <= again.chain.epoch <= before + 1
                 unit = check(flash, again.chain.epoch, naive)
         check_no_old_one(flash, unit.chain.epoch, naive)
+
+
+def test_an_old_secret_goes_also_if_the_chip_did_not_hear_the_zeros_once() -> None:
+    chip = NorModel()
+    flash = NorFlash(Spi(chip), Select(chip))
+    keys = Keyring(flash)
+    slots = [memoryview(bytearray(SLOT_SIZE)) for _ in range(2)]
+    for epoch in range(2):
+        fill(slots[epoch], 0, Chain(epoch, bytes([epoch + 1] * 32), bytes(16)))
+    for _ in keys.begin(slots[0]):
+        while flash.busy():
+            pass
+    writing = keys.write(slots[1])
+    next(writing)
+    while flash.busy():
+        pass
+    assert chip.peek(0, SLOT_SIZE) == bytes(slots[0])
+    chip.ignores = 0x02
+    for _ in writing:
+        while flash.busy():
+            pass
+    assert chip.peek(0, SLOT_SIZE) == bytes(SLOT_SIZE)

@@ -73,7 +73,7 @@ class _Board:
     def buzz(self, ms):
         self.done.append("beep")
 
-    def reset(self):
+    def reset(self, cause):
         self.done.append("reset")
 
     def ticks_ms(self):
@@ -85,7 +85,7 @@ class _Board:
     def read_samples(self, buf):
         return self.pieces.pop(0) if self.pieces else 0
 
-    def judged(self, in_pass):
+    def judged(self, unjudged_bytes, undecided):
         pass
 
 

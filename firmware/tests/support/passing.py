@@ -18,6 +18,15 @@ _H = ("011111", "101221", "110122", "121012", "122101", "112210")
 FAST_MM_S = 2000
 
 
+def nibbles_of(data):
+    """Return one sample in each byte, of samples as `pass_of` returns them."""
+    nibbles = bytearray(2 * len(data))
+    for i in range(len(data)):
+        nibbles[2 * i] = data[i] & 15
+        nibbles[2 * i + 1] = data[i] >> 4
+    return nibbles
+
+
 def code(card, card_set):
     """Return the 14 symbols of a card, built as in the specification."""
     message = 54 * card_set + card

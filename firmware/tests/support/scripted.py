@@ -36,7 +36,8 @@ class ScriptedBoard:
 
     NAME = "none"
     serial = "TEST-1"
-    reset_cause = 0
+    reset_cause = restarts = 0
+    LOOK_BYTES = 2000
 
     def __init__(self, folder, flash):
         self.storage = folder.path
@@ -104,11 +105,20 @@ class ScriptedBoard:
         self._samples = self._samples[size:]
         return size
 
-    def judged(self, in_pass):
+    def judged(self, unjudged_bytes, undecided):
         pass
 
     def take_input(self):
         return self._changes.pop(0) if self._changes else inputs.NONE
+
+    def watch(self, timeout_ms):
+        pass
+
+    def feed(self):
+        pass
+
+    def lock_obeys(self):
+        return True
 
     def set_lock(self, released):
         self.seen.append("open" if released else "shut")

@@ -10,7 +10,7 @@ import copy
 
 from firmware.tests.fakes import fake_pico
 from firmware.tests.fakes.fake_flash import Flash
-from firmware.tests.support.passing import CARD_UM, code, pass_of, printed
+from firmware.tests.support.passing import code, pass_of, printed
 from firmware.tests.support.scripted import LID, SET, ScriptedBoard, card_samples, provision
 from firmware.tests.support.turns import Event, Turns
 from sabot_firmware import heap as heap_module
@@ -66,56 +66,77 @@ _SAMPLE_US = 50
 _WORD_US = 8 * _SAMPLE_US
 _LAST_MARK_UM = 60500  # spec/card-code.md, "The sensor head"
 _RING_SECTORS = 4000
+_RING_WORDS = 2048
 _ROWS = 8
 _LINK_BYTES = 64
 _AFTER_US = 60_000
 
 
 class Head:
-    """The first sensor, and the samples as the DMA puts them into the ring of the lock and of the
-    board: whole words, by time."""
+    """The samples as the DMA puts them into the ring of the lock and of the board: whole words, by
+    time."""
 
     def __init__(self, turns):
         self.taken = 0
+        self._ring = bytearray(4 * _RING_WORDS)
+        self._in_ring = 0  # words that the ring has got
         self._turns = turns
-        self._shifted = {}
-        self._put(b"\0", 0, 0)
+        self._known = {}
+        self._data, self._at = b"", 0
 
-    def play(self, edge_us, speed_mm_s, card):
-        """Let a card come to the first sensor at `edge_us`, a multiple of 50."""
+    def play(self, edge_us, speed_mm_s, card, gap_us=0, after=None):
+        """Let a card come to the first sensor at `edge_us`, a multiple of 50. With `after` that
+        card comes, and `card` follows `gap_us` after it has left the head. Return when `card`
+        comes."""
         begin = edge_us // _SAMPLE_US
-        key = speed_mm_s, card, begin % 2
-        if key not in self._shifted:
+        samples = b""
+        if after is not None:
+            samples = self._samples_of(after, speed_mm_s) + bytes(gap_us // _SAMPLE_US // 2)
+        edge_us = (begin + 2 * len(samples)) * _SAMPLE_US
+        samples += self._samples_of(card, speed_mm_s)
+        if begin % 2:
+            samples = (int.from_bytes(samples, "little") << 4).to_bytes(len(samples) + 1, "little")
+        self._data, self._at = samples, begin // 2
+        return edge_us
+
+    def _samples_of(self, card, speed_mm_s):
+        key = speed_mm_s, card
+        if key not in self._known:
             samples = bytes(pass_of(printed(code(cards.number_of(card), SET)), speed_mm_s))
-            if begin % 2:
-                samples = (int.from_bytes(samples, "little") << 4).to_bytes(
-                    len(samples) + 1, "little"
-                )
-            self._shifted[key] = samples
-        covered = -(-CARD_UM * 20 // speed_mm_s)
-        self._put(self._shifted[key], begin // 2, begin, begin + covered)
-
-    def _put(self, data, at, edge, clear=0):
-        self._data, self._at, self._edge, self._clear = data, at, edge, clear
-
-    def value(self):
-        return int(self._edge <= self._turns.now_us // _SAMPLE_US < self._clear)
+            self._known[key] = samples.rstrip(b"\0")
+        return self._known[key]
 
     def arrived(self):
-        return int(self._turns.now_us) // _WORD_US
+        words = int(self._turns.now_us) // _WORD_US
+        for word in range(max(self._in_ring, words - _RING_WORDS), words):
+            place = 4 * (word % _RING_WORDS)
+            self._ring[place : place + 4] = self._words(word, 1)
+        self._in_ring = words
+        return words
+
+    def value(self):
+        """The level of the first sensor."""
+        word = int(self._turns.now_us) // _WORD_US
+        sample = int(self._turns.now_us) % _WORD_US // _SAMPLE_US
+        return self._words(word, 1)[sample // 2] >> 4 * (sample % 2) & 1
+
+    def view(self):
+        return memoryview(self._ring)
 
     def read(self, buf):
         count = min(self.arrived() - self.taken, len(buf) // 4)
-        begin = 4 * self.taken - self._at
         size = 4 * count
+        buf[:size] = self._words(self.taken, count)
         self.taken += count
+        return size
+
+    def _words(self, first, count):
+        begin, size = 4 * first - self._at, 4 * count
         if begin < 0:
             piece = self._data[: max(0, begin + size)]
-            buf[:size] = bytes(size - len(piece)) + piece
-        else:
-            piece = self._data[begin : begin + size]
-            buf[:size] = piece + bytes(size - len(piece))
-        return size
+            return bytes(size - len(piece)) + piece
+        piece = self._data[begin : begin + size]
+        return piece + bytes(size - len(piece))
 
 
 class _Pin:
@@ -162,7 +183,7 @@ class _Chip(Flash):
 
 
 class _Board(ScriptedBoard):
-    """Plays a script, as its base does, until `watch`; after that its parts are those of a Pico."""
+    """Plays a script, as its base does, until `come_alive`; then its parts are those of a Pico."""
 
     def __init__(self, folder, turns, costs_us):
         super().__init__(folder, _Chip(turns, costs_us))
@@ -177,7 +198,7 @@ class _Board(ScriptedBoard):
         self._from_host = b""
         self._host = Event(turns)
 
-    def watch(self):
+    def come_alive(self):
         self.watching = True
         fake_pico.new_world()
         self.lock.watch(self.head, self.head)
@@ -207,9 +228,9 @@ class _Board(ScriptedBoard):
         self._turns.spend(self._costs_us["read samples"])
         return self.head.read(buf)
 
-    def judged(self, in_pass):
+    def judged(self, unjudged_bytes, undecided):
         if self.watching:
-            self.lock.judged(in_pass)
+            self.lock.judged(unjudged_bytes, undecided)
 
     def set_lock(self, released):
         super().set_lock(released)
@@ -224,7 +245,7 @@ class _Board(ScriptedBoard):
         self.lines_due = _ROWS
 
     def levels(self):
-        return self.head.value()
+        return 0
 
     def temperature_c(self):
         return 27
@@ -275,13 +296,14 @@ class _Collector:
 
 
 class TimedShoe:
-    """A shoe in the middle of a round, from which these cards were dealt and `card` comes next.
+    """A shoe in the middle of a round, from which these cards were dealt and `card` comes next, or
+    `after` and then `card`.
 
     Only one may exist at a time. Call `close` at the end.
     """
 
-    def __init__(self, folder, dealt, card):
-        self.card = card
+    def __init__(self, folder, dealt, card, after=None):
+        self.card, self.after = card, after
         self.costs_us = COSTS_US
         self.turns = turns = Turns()
         self._stock = shoe_module.asyncio, priority_module.asyncio, heap_module.gc
@@ -297,7 +319,7 @@ class TimedShoe:
         self._before = copy.deepcopy(state_of(shoe.dealing))
         self._cost()
         board.head.taken = board.head.arrived()
-        board.watch()
+        board.come_alive()
         for task in (shoe._deal(), shoe._listen(), shoe._talk(), shoe._tick()):
             turns.add(task)
 
@@ -323,23 +345,24 @@ class TimedShoe:
         """Do `act` as a task of the shoe does its work: not while a card is near its decision."""
         await self.shoe._priority.cards_first()
         act()
-        await self.shoe._write_out()
+        await self.shoe._write_out(2)
 
-    def pulled(self, speed_mm_s, edge_us, at_us, act):
-        """Pull the card with its edge at `edge_us`, and call `act` at `at_us`, or when the turn
-        then is over. Return when the lock moved, in us from the last mark, as (time, level), and
-        when the shoe last decided that it must be shut."""
+    def pulled(self, speed_mm_s, edge_us, at_us, act, gap_us=0):
+        """Pull the card with its edge at `edge_us`, or `gap_us` after the card before it, which
+        comes at `edge_us`. Call `act` at `at_us`, or when the turn then is over. Return when the
+        lock moved, in us from the last mark, as (time, level), and when the shoe last decided that
+        it must be shut."""
         board, turns, passed = self.board, self.turns, self.shoe.reader.passed
         passed.card = NO_CARD
         edge_us = edge_us // _SAMPLE_US * _SAMPLE_US
-        board.head.play(edge_us, speed_mm_s, self.card)
+        edge_us = board.head.play(edge_us, speed_mm_s, self.card, gap_us, self.after)
         last_us = edge_us + _LAST_MARK_UM * 1000 // speed_mm_s
         turns.run_until(at_us)
         act(self)
         turns.run_until(last_us + 15_000 * 1000 // speed_mm_s + _AFTER_US)
-        while passed.card == NO_CARD:
+        while passed.card != cards.number_of(self.card):
             turns.run_until(turns.now_us + 8000)
-        assert passed.card == cards.number_of(self.card) and not self.shoe.dealing.error
+        assert not self.shoe.dealing.error
         moved = [(us - last_us, level) for us, level in board.pin.moved]
         return moved, board.decided_us - last_us
 

@@ -23,11 +23,21 @@ class _NoBoard:
     NAME = "none"
     serial = "HEAP-1"
     reset_cause = 0
+    restarts = LOOK_BYTES = 0
     overruns = 0
 
     def __init__(self, storage: str) -> None:
         self.storage = storage
         self.flash = SimFlash(storage + "/journal.nor", speed=0)
+
+    def watch(self, timeout_ms: int) -> None:
+        pass
+
+    def feed(self) -> None:
+        pass
+
+    def settle(self) -> None:
+        pass
 
     def ticks_ms(self) -> int:
         return 0
@@ -47,7 +57,7 @@ class _NoBoard:
     def read_samples(self, buf: bytearray) -> int:
         return 0
 
-    def judged(self, in_pass: bool) -> None:
+    def judged(self, unjudged_bytes: int, undecided: bool) -> None:
         pass
 
     def levels(self) -> int:
@@ -83,7 +93,10 @@ class _NoBoard:
     def write_link(self, view: memoryview) -> int:
         return 0
 
-    def reset(self) -> None:
+    def lock_obeys(self) -> bool:
+        return True
+
+    def reset(self, cause: int) -> None:
         pass
 
     def halt(self, error: BaseException) -> None:

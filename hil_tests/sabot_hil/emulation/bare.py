@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _THERMOMETER = 4  # the ADC's input
 _ROOM_TEMPERATURE = 876  # of 4,095 for 3.3 V: 27 degrees, RP2040 data sheet, 4.9.5
+_VECTORS = 0xE000ED08  # the register with the address of the vectors, RP2040 data sheet, 2.4.8
+_HARD_FAULT = 12  # bytes; its vector is the fourth
 _US = 1000  # in ns
 _LOOK_US = 1000  # how often a condition is checked if nothing happens
 _NS_OF_FLASH = {0x02: "program_ns", 0x20: "erase_ns"}
@@ -79,6 +81,8 @@ class BarePico:
         """The number of programs and erases of the Pico's own flash."""
         self.starts = 0
         """How often the power came on."""
+        self.resets = 0
+        """How often the watchdog has reset the chip, or a program by it."""
         self.on_look: Callable[[], None] | None = None
         """Called every millisecond of emulated time while it has power."""
         self.cache: flash_cache.Cache | None = None
@@ -87,6 +91,7 @@ class BarePico:
         self.miss_cycles = round(flash_cache.MISS_CYCLES * percent / 100)
         """The cycles that the processor waits for a word that the cache does not hold."""
         self._misses: array[int] | None = None
+        self._fed: list[float] | None = None
         self._flash_times = flash_times
         self._base_ns = 0  # emulated time when the power last went on, or now without it
         self._powered = False
@@ -191,6 +196,8 @@ class BarePico:
         mcu.simulator = cast("Simulator", self._runner)  # the chip uses only what a runner has
         self._powered = True
         mcu.watchdog.on_watchdog_trigger = self._watchdog_bites
+        if self._fed is not None:
+            patches.watch_feeding(mcu, clock, self._fed)
         patches.give_noise(mcu, _THERMOMETER, _ROOM_TEMPERATURE)
         patches.set_peripheral_clock(mcu)
         self._pio = patches.PacedPio(mcu, self._pio_drives_pins)
@@ -326,6 +333,24 @@ class BarePico:
         """How many bytes for the Pico it has not taken yet."""
         return len(self._usb.to_chip) if self.powered else 0
 
+    def memory(self, address: int, value: int | None = None) -> int:
+        """Return the word at an address of the chip. With `value`, put it there before."""
+        if value is not None:
+            self._mcu.write_uint32(address, value)
+        return int(self._mcu.read_uint32(address))
+
+    def watch_feeding(self) -> list[float]:
+        """Return a list that gets, each time that the watchdog is fed or started from the next
+        power on, how long that was after the time before, in ms."""
+        self._fed = []
+        return self._fed
+
+    def fault(self) -> None:
+        """Let the processor go on in its handler of a hard fault, as after an address that is not
+        there."""
+        vectors = self.memory(_VECTORS)
+        self._mcu.core.pc = self.memory(vectors + _HARD_FAULT) & ~1
+
     # Inside
 
     def _look(self) -> None:
@@ -348,6 +373,10 @@ class BarePico:
             self._runner.stopped = True
 
     def _watchdog_bites(self) -> None:
+        """Reset the chip, as its watchdog does: the watchdog's own registers stay, and it rests
+        until it is started again."""
+        self.resets += 1
+        self._mcu.watchdog.timer.enable = self._mcu.watchdog.alarm.enable = False
         self._pio.reset_chip(from_watchdog=True)
         self._still_until_ns = 0.0
         self._reset()

@@ -43,6 +43,8 @@ class TimedSpi:
         self._channels: dict[int, RPDMAChannel] = {}
         self._asked = 0
         self._asleep = False
+        self.loses_byte = False
+        """Whether the next transfer by DMA gets one byte too few: it never ends then."""
         self._spi.on_transmit = self._begin_byte
         for channel in mcu.dma.channels:
             self._take_over(channel)
@@ -63,6 +65,13 @@ class TimedSpi:
             return value
 
         replace_methods(channel, start=start, read_uint32=read)
+
+    def reset(self) -> None:
+        """The chip was reset: a transfer is given up."""
+        self._all_done.cancel()
+        self._byte_done.cancel()
+        self._channels.clear()
+        self._asleep = False
 
     def _byte_ns(self) -> float:
         hertz = self._spi.clock_frequency or self._mcu.clk_peri
@@ -90,7 +99,10 @@ class TimedSpi:
             begin = receive._write_addr - self._RAM
             self._mcu.sram[begin : begin + size] = came
         self._asked = 0
-        self._all_done.schedule(size * self._byte_ns())
+        if self.loses_byte:
+            self.loses_byte = False
+        else:
+            self._all_done.schedule(size * self._byte_ns())
 
     def _gather(self, send: "RPDMAChannel", size: int) -> bytes:
         begin = send._read_addr
@@ -150,6 +162,8 @@ class TimedI2c:
         self._alarm = clock.create_alarm(self._done)
         self._asleep = False
         self._asked = -1  # the value at the last read of the state
+        self.stuck = False
+        """Whether a part holds the bus: no step of a write ever ends."""
         self._stock_read = i2c.read_uint32
         self._stock_write = i2c.write_uint32
         i2c.on_start = lambda repeated: self._after(1, i2c.complete_start)
@@ -158,6 +172,12 @@ class TimedI2c:
         i2c.on_read_byte = lambda ack: self._after(9, lambda: i2c.complete_read(0xFF))
         i2c.on_stop = self._stop
         replace_methods(i2c, read_uint32=self._read, write_uint32=self._write)
+
+    def reset(self) -> None:
+        """The chip was reset: a write is given up."""
+        self._alarm.cancel()
+        self._asleep = False
+        self._asked = -1
 
     def _connect(self, address: int, mode: int) -> None:
         there = mode == 0 and self._begin_write(address)
@@ -178,6 +198,8 @@ class TimedI2c:
         self._after(1, through)
 
     def _after(self, bits: int, then: Callable[[], None]) -> None:
+        if self.stuck:
+            return
         cycles = self._i2c.scl_low_period + self._i2c.scl_high_period
         self._next = then
         self._alarm.schedule(bits * cycles * CYCLE_NS)
@@ -193,7 +215,8 @@ class TimedI2c:
     def _read(self, offset: int) -> int:
         value = self._stock_read(offset)
         if offset == self._STATE:
-            if value == self._asked and self._i2c._busy and not self._core.interrupts_updated:
+            waits = value == self._asked and self._i2c._busy and not self.stuck
+            if waits and not self._core.interrupts_updated:
                 self._core.waiting = self._asleep = True
             self._asked = value
         return value

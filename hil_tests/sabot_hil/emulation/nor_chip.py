@@ -19,6 +19,9 @@ READ = 0x03
 PROGRAM = 0x02
 ERASE_SECTOR = 0x20
 READ_ID = 0x9F
+WAKE = 0xAB
+MAY_RESET, RESET = 0x66, 0x99
+READ_STATUS_2, READ_STATUS_3 = 0x35, 0x15
 
 _IDENTITY = bytes((0xEF, 0x40, 0x18))
 _BUSY, _WRITE_ENABLED = 0x01, 0x02
@@ -26,6 +29,8 @@ _ADDRESS_ENDS = 4  # a command, then three bytes of address
 _OPEN_LINE = 0xFF  # what the processor reads if the chip does not drive its output
 
 _ZEROS_FIRST = 0.2  # share of an erase's time; a guess: no data sheet states it
+
+_WITHOUT_EFFECT = (READ_STATUS, READ_STATUS_2, READ_STATUS_3, READ, READ_ID, MAY_RESET, RESET)
 
 _MS = 1_000_000  # in ns
 
@@ -78,6 +83,14 @@ class NorChip:
         self.misuse: list[str] = []
         self.operations = 0
         """The number of programs and erases since the chip was made."""
+        self.identity = bytearray(_IDENTITY)
+        self.status_2 = self.status_3 = 0
+        self.asleep = False
+        """Whether it is in power-down: it hears only WAKE."""
+        self.confused = False
+        """Whether it answers nothing until it is reset, as in the middle of another mode."""
+        self.ignores = 0
+        """A command that it does not carry out, once."""
         self.changed_ns = 0
         """When the last program or erase ended or will end."""
         self.on_operation: Callable[[NorOperation], None] | None = None
@@ -87,6 +100,7 @@ class NorChip:
         self._selected = False
         self._enabled = False
         self._running: NorOperation | None = None
+        self._before = 0  # the last command
         self._heard = bytearray()  # the bytes of the command so far
         self._deaf = False  # True until it is deselected: the command came too early
         self._reading = 0
@@ -115,7 +129,12 @@ class NorChip:
         place = len(heard)
         if place == 0:
             heard.append(octet)
-            if octet != READ_STATUS and self.busy:
+            heard_always = (MAY_RESET, RESET, READ_STATUS_2, READ_STATUS_3, READ_STATUS)
+            if self.asleep or self.confused:
+                self._deaf = octet not in ((WAKE,) if self.asleep else (MAY_RESET, RESET))
+            elif octet == WAKE and self.busy:
+                self._deaf = True  # it is awake, and ignores that
+            elif octet not in heard_always and self.busy:
                 self._complain(f"command {octet:02x} while it is busy")
                 self._deaf = True
             return _OPEN_LINE
@@ -124,12 +143,14 @@ class NorChip:
         command = heard[0]
         if command == READ_STATUS:
             return (_BUSY if self.busy else 0) | (_WRITE_ENABLED if self._enabled else 0)
+        if command in (READ_STATUS_2, READ_STATUS_3):
+            return self.status_2 if command == READ_STATUS_2 else self.status_3
         if command == READ and place >= _ADDRESS_ENDS:
             self._reading = (self._reading + 1) % CHIP_BYTES
             return self.content[self._reading - 1]
         heard.append(octet)
         if command == READ_ID:
-            return _IDENTITY[place - 1] if place <= len(_IDENTITY) else _OPEN_LINE
+            return self.identity[place - 1] if place <= len(_IDENTITY) else _OPEN_LINE
         if command == READ and place == _ADDRESS_ENDS - 1:
             self._reading = self._address()
         return _OPEN_LINE
@@ -152,8 +173,13 @@ class NorChip:
             whole_ns = operation.ends_ns - operation.began_ns
             self._leave_half_done(operation, (self._now_ns() - operation.began_ns) / whole_ns)
             self._running = None
-        self._selected = self._enabled = False
+        self._selected = self._enabled = self.asleep = self.confused = False
         self._heard.clear()
+
+    def _reset(self) -> None:
+        """As after power-on. A reset in an operation leaves it half done."""
+        self.power_off()
+        self.status_2 &= 0x7F
 
     def _catch_up(self) -> None:
         operation = self._running
@@ -166,14 +192,21 @@ class NorChip:
         if not self._heard or self._deaf:
             return
         command, size = self._heard[0], len(self._heard)
-        if command in (WRITE_ENABLE, WRITE_DISABLE):
+        before, self._before = self._before, command
+        if command == self.ignores:
+            self.ignores = 0
+        elif command == WAKE:
+            self.asleep = False
+        elif command == RESET and before == MAY_RESET:
+            self._reset()
+        elif command in (WRITE_ENABLE, WRITE_DISABLE):
             self._enabled = command == WRITE_ENABLE
         elif command == PROGRAM and size > _ADDRESS_ENDS:
             self._begin_program()
         elif command == ERASE_SECTOR and size == _ADDRESS_ENDS:
             begin = self._address() // SECTOR * SECTOR
             self._begin(ERASE_SECTOR, begin, b"\xff" * SECTOR, self.times.erase_ns)
-        elif command not in (READ_STATUS, READ, READ_ID):
+        elif command not in _WITHOUT_EFFECT:
             self._complain(f"command {command:02x} of {size} bytes")
 
     def _begin_program(self) -> None:

@@ -29,6 +29,10 @@ class Oled:
     """A module with power. `misuse` has a line for each unknown command."""
 
     def __init__(self) -> None:
+        self.lose_supply()
+
+    def lose_supply(self) -> None:
+        """Begin again as after power-on."""
         self.memory = bytearray(WIDTH * PAGES)
         """A byte for eight pixels of a column, the top one in the lowest bit; in pages of 128."""
         self.misuse: list[str] = []

@@ -347,3 +347,18 @@ def give_noise(mcu: "RP2040", thermometer: int, value: int) -> None:
         begin(channel)
 
     adc.on_adc_read = read
+
+
+def watch_feeding(mcu: "RP2040", clock: "SimulationClock", fed: list[float]) -> None:
+    """Append to `fed`, for each feeding of the watchdog that runs, the ms since the one before."""
+    load, watchdog, last_ns = 0x04, mcu.watchdog, [0.0]
+    stock_write = watchdog.write_uint32
+
+    def write(offset: int, value: int) -> None:
+        if offset == load:
+            if watchdog.timer.enable:
+                fed.append((clock.nanos - last_ns[0]) / 1e6)
+            last_ns[0] = clock.nanos
+        stock_write(offset, value)
+
+    replace_methods(watchdog, write_uint32=write)

@@ -161,11 +161,13 @@ class EmulatedPico(BarePico):
     def _power_came(self) -> None:
         mcu = self._mcu
         patches.quieten_pwm(mcu, self._duty)
-        buses.TimedSpi(mcu, self.journal.exchange_all)
+        self.journal_bus = buses.TimedSpi(mcu, self.journal.exchange_all)
         self.display = Oled()
         bus = self.on_bus or self.display
         end = self._drawn if bus is self.display else bus.end
-        buses.TimedI2c(mcu.i2c[0], mcu.core, self._clock, bus.begin, bus.octet, end)
+        self.display_bus = buses.TimedI2c(
+            mcu.i2c[0], mcu.core, self._clock, bus.begin, bus.octet, end
+        )
         self._playing = self._clock.create_alarm(self._play_on)
         self._listen(self.pins["journal_select"].gpio)
 
@@ -176,6 +178,8 @@ class EmulatedPico(BarePico):
         self._sound(0.0)
 
     def _reset(self) -> None:
+        self.journal_bus.reset()
+        self.display_bus.reset()
         self._sound(0.0)
 
     def _look_at_pins(self) -> None:

@@ -77,6 +77,7 @@ class EmulatorTarget:
         first_start: bool = False,
         journal_times: Times = TYPICAL,
         flash_times: Times = TYPICAL,
+        flash_percent: int | None = None,
     ) -> None:
         self._image = read_image(find_image(image))
         files = firmware_files()
@@ -86,6 +87,7 @@ class EmulatorTarget:
             unique_id=hashlib.sha256(unit.encode()).digest()[:_ID_BYTES],
             journal_times=journal_times,
             flash_times=flash_times,
+            flash_percent=flash_percent,
             seed=seed,
         )
         folder.mkdir(parents=True, exist_ok=True)

@@ -49,3 +49,17 @@ def test_the_card_after_which_the_lock_shut_last_is_given_with_its_time() -> Non
     last_cards.check()
     at = "7S, card 2 at 1000 mm/s, offset 1.000 ms"
     measured.assert_called_with("last mark to lock", 6.5, "ms", at, at_most=4.2)
+    measured.assert_any_call("late shuts", 1, "cards", at, at_most=0)
+    measured.assert_any_call("due cards that found the lock shut", 0, "cards", "", at_most=0)
+
+
+def test_a_lock_that_shut_before_the_last_mark_is_a_fault_and_not_the_best_time() -> None:
+    bench, measured = MagicMock(), MagicMock()
+    last_cards = _last_cards(bench, measured)
+    for n, ms in enumerate((-40.0, 2.0)):
+        bench.seen.return_value = [_lock(ms, False)]
+        last_cards.pull(_SPEED_MM_S, float(n))
+    last_cards.check()
+    early, good = (f"7S, card {n + 1} at 1000 mm/s, offset {n}.000 ms" for n in range(2))
+    measured.assert_any_call("due cards that found the lock shut", 1, "cards", early, at_most=0)
+    measured.assert_called_with("last mark to lock", 2.0, "ms", good, at_most=4.2)

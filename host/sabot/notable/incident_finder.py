@@ -61,7 +61,7 @@ from sabot.notable.incident import (
 )
 from sabot.notable.kinds import Kind
 from sabot.table_time import duration_text
-from sabot.text import card_symbol, counted, printable, spaced
+from sabot.text import card_symbol, counted, printable, spaced, start_cause
 from sabot_protocol import cards, enums
 
 CLOCK_TOLERANCE_MS = clock_changes.TOLERANCE_MS
@@ -223,7 +223,7 @@ class IncidentFinder:
     def _on_boot(self, event: BootEvent) -> None:
         if event.number > 1:
             where = "a round open" if self._round_open else "no round open"
-            detail = f"start {event.boot}, {spaced(event.reset_cause)}, {where}"
+            detail = f"start {event.boot}, {start_cause(event.reset_cause)}, {where}"
             if self._build not in (None, event.build):
                 version = printable(event.firmware)
                 detail += f"; other firmware than before, {version} now"

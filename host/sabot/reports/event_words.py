@@ -14,7 +14,7 @@ from sabot.link.words import UNKNOWN
 from sabot.log.reading.events import SURPLUS
 from sabot.log.rounds import hit_names
 from sabot.table_time import iso_of
-from sabot.text import card_symbol, counted
+from sabot.text import card_symbol, counted, start_cause
 from sabot_protocol import cards, enums
 
 Fields = Mapping[str, Any]
@@ -49,7 +49,7 @@ def _unknown(fields: Fields) -> str:
 def _boot(it: Fields) -> str:
     software = f"firmware {it['firmware']}, build {_short(it['build'])} for {it['board']}"
     return (
-        f"started: {_spaced(it['reset_cause'])}; {software}, game {it['game']}, "
+        f"started: {start_cause(it['reset_cause'])}; {software}, game {it['game']}, "
         f"audit chain {_short(it['chain'])}"
     )
 

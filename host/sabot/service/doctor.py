@@ -22,7 +22,7 @@ from sabot.link.messages import (
 )
 from sabot.link.session import Introduction
 from sabot.link.words import UnknownWord, words_in
-from sabot.text import counted
+from sabot.text import counted, start_cause
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_firmware.journal import keyring
@@ -164,6 +164,7 @@ def checks_of(answers: ShoeAnswers, expected: Expectations) -> list[Check]:
         _clock(answers),
         _heap(answers),
         *_temperature(answers),
+        _start(answers),
         *_versions(answers, expected),
         _update(answers),
         _line(answers, expected),
@@ -191,6 +192,18 @@ def _state(answers: ShoeAnswers) -> Check:
         "no error",
         ok=error == "none",
         to_do="play has stopped: the display says why; the supervisor's key clears it",
+    )
+
+
+def _start(answers: ShoeAnswers) -> Check:
+    cause = answers.welcome.reset_cause
+    return _check(
+        "start",
+        start_cause(cause),
+        "power or command",
+        ok=cause not in ("watchdog", "error"),
+        to_do="`sabot incidents` lists its restarts: if there are several, `sabot update` it, and "
+        "have its board examined if they go on",
     )
 
 

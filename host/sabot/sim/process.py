@@ -10,9 +10,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import tty
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -47,7 +47,7 @@ FIRMWARE = Path(sabot_firmware.__file__).resolve().parent.parent
 _PROTOCOL = Path(sabot_protocol.__file__).resolve().parent.parent
 
 WATCHDOG_S = 8.0
-"""Timeout of the simulated board's watchdog: the longest that an RP2040 allows."""
+"""Timeout of the watchdog of a simulated board with slots: the longest that an RP2040 allows."""
 
 _STOP_TIMEOUT_S = 5.0
 _INSTALL_TIMEOUT_S = 60.0
@@ -66,8 +66,14 @@ _COMMAND_KEY = "command_key"
 _SETTINGS = "settings"
 _GAME = "game"
 _PROVISIONED = "provisioned"
-_RESET = 3  # the exit code in sabot_firmware/boards/sim/board.py
+_RESET = 3  # the exit code in sabot_firmware/boards/sim/board.py, which adds a cause
+_CAUSES = {
+    _RESET + enums.RESET_CAUSES.index(cause): cause for cause in ("watchdog", "command", "error")
+} | {_RESET: "software"}
+_WENT_WRONG = ("watchdog", "error")
+_SETTLED = b"s"
 _WATCHDOG_RESET = -signal.SIGKILL
+_WATCHDOG = "SABOT_WATCHDOG"  # sabot_firmware/boards/sim/watchdog.py
 _STARTER = "sabot_firmware.boards.sim.start"
 _HOST = "/host"  # where the starter mounts this machine's files
 _KEPT = "/state"
@@ -82,8 +88,9 @@ class SimulatedShoe:
     added to the key file `keys`, by default a file in `state`. `table` is the table for which a new
     unit was provisioned. `settings` are the house's
     (firmware/README.md). `flash_speed_permille` is the time that the journal's chip takes, in
-    permille of a real chip's; `trace` is a file that records what is done to the chip. Use the
-    object as a context manager, or call `close()`.
+    permille of a real chip's; `trace` is a file that records what is done to the chip.
+    `watchdog_s` is the time of the board's watchdog, in seconds; with None only a board with slots
+    has one, of WATCHDOG_S. Use the object as a context manager, or call `close()`.
 
     A new unit with `files` (from `sabot.release.layout.contents` for the board "sim") has them on a
     simulated flash, whose file system its MicroPython mounts. It runs from the slots there and
@@ -106,6 +113,7 @@ class SimulatedShoe:
         trace: Path | None = None,
         files: Mapping[str, bytes] | None = None,
         provisioned: bool = True,
+        watchdog_s: float | None = None,
     ) -> None:
         self.unit = unit
         self._temporary = tempfile.TemporaryDirectory(prefix="sabot-") if state is None else None
@@ -129,6 +137,8 @@ class SimulatedShoe:
         self.port = os.ttyname(self._port)
         self._name = runtime.publish(unit, self.port)
         runtime.publish_key(self.port, self._command_key())
+        self._watchdog_s = watchdog_s
+        self._restarts = 0  # because something went wrong, since the power came or it settled
         self._process: subprocess.Popen[bytes] | None = None
         self._process_lock = threading.Lock()  # held while the process is started or stopped
         self._errors = open(self.state / _STDERR, "ab", opener=_no_link)
@@ -147,6 +157,7 @@ class SimulatedShoe:
         """
         with self._process_lock:
             if self._process is None or not self._runs_or_restarts(self._process):
+                self._restarts = 0
                 self._start(reset_cause)
         try:
             self.bench.settle()
@@ -166,10 +177,14 @@ class SimulatedShoe:
         root = _HOST if slots else ""
         program = ["sabot_firmware.main"]
         descriptors = [theirs.fileno()]
-        if slots:
+        watched = {}
+        feed_in = feed_out = -1
+        if slots or self._watchdog_s is not None:
             feed_in, feed_out = os.pipe()  # the firmware writes to it to feed the watchdog
-            program = [_STARTER, str(self._board_flash), str(feed_out)]
             descriptors.append(feed_out)
+            watched = {_WATCHDOG: f"{feed_out} {self._restarts}"}
+        if slots:
+            program = [_STARTER, str(self._board_flash), str(feed_out)]
         arguments = [
             str(theirs.fileno()),
             _KEPT if slots else str(self.state),
@@ -189,7 +204,7 @@ class SimulatedShoe:
                 *arguments,
             ],
             cwd=FIRMWARE,
-            env=environment(),
+            env=environment() | watched,
             stdin=self._link,
             stdout=self._link,
             stderr=self._errors,
@@ -198,46 +213,53 @@ class SimulatedShoe:
         )
         theirs.close()
         self.bench.connect(ours)
-        if slots:
+        if watched:
             os.close(feed_out)
-            watchdog = threading.Thread(
-                target=self._run_watchdog, args=(self._process, feed_in), daemon=True
-            )
-            watchdog.start()
+            wait: Callable[[], object] = partial(self._watch, self._process, feed_in)
         else:
-            threading.Thread(target=self._start_again, args=(self._process,), daemon=True).start()
+            wait = self._process.wait
+        args = (self._process, wait)
+        threading.Thread(target=self._start_again, args=args, daemon=True).start()
 
-    def _start_again(self, process: subprocess.Popen[bytes]) -> None:
-        """Start a board without slots again when it resets itself."""
-        if process.wait() == _RESET:
-            with self._process_lock:
-                if process is self._process:
-                    self.bench.disconnect()
-                    self._start("software")
-
-    def _run_watchdog(self, process: subprocess.Popen[bytes], feed_in: int) -> None:
-        """Restart the board when it resets itself or no longer feeds its watchdog."""
-        deadline_s: float | None = None
-        while process.poll() is None:
-            if select.select([feed_in], [], [], _POLL_S)[0]:
-                if not os.read(feed_in, 4096):
-                    process.wait()
-                    break
-                deadline_s = time.monotonic() + WATCHDOG_S
-            if deadline_s is not None and time.monotonic() > deadline_s:
-                process.kill()
-                process.wait()
-        os.close(feed_in)
+    def _start_again(self, process: subprocess.Popen[bytes], wait: Callable[[], object]) -> None:
+        """Start the board again when it has reset itself, or its watchdog has bitten. `wait`
+        returns at the end of the process."""
+        wait()
         with self._process_lock:
             if process is self._process and self._runs_or_restarts(process):
+                cause = _CAUSES.get(process.returncode, "watchdog")
+                self._restarts = self._restarts + 1 if cause in _WENT_WRONG else 0
                 self.bench.disconnect()
-                self._start("watchdog")
+                self._start(cause)
+
+    def _watch(self, process: subprocess.Popen[bytes], feed_in: int) -> None:
+        """Kill the board's process when it no longer feeds its watchdog; return at its end.
+
+        The time is counted in looks at it: a machine that is too busy for the board's process is
+        too busy for looks."""
+        timeout_s = WATCHDOG_S if self._watchdog_s is None else self._watchdog_s
+        looks_left: float | None = None
+        while process.poll() is None:
+            if select.select([feed_in], [], [], _POLL_S)[0]:
+                data = os.read(feed_in, 4096)
+                if not data:
+                    process.wait()
+                    break
+                if _SETTLED in data:
+                    self._restarts = 0
+                looks_left = timeout_s / _POLL_S
+            elif looks_left is not None:
+                looks_left -= 1
+                if looks_left < 0:
+                    process.kill()
+                    process.wait()
+        os.close(feed_in)
 
     def _runs_or_restarts(self, process: subprocess.Popen[bytes]) -> bool:
         """Whether the process runs, or is about to be started again."""
         ended = process.poll()
-        slots = self._board_flash.exists()
-        return ended in (None, _RESET) or (slots and ended == _WATCHDOG_RESET)
+        watched = self._board_flash.exists() or self._watchdog_s is not None
+        return ended is None or ended in _CAUSES or (watched and ended == _WATCHDOG_RESET)
 
     def _provision(
         self,

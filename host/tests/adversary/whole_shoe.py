@@ -55,7 +55,8 @@ class Board:
 
     NAME = "sim"
     serial = "BOARD-7"
-    reset_cause = 0
+    reset_cause = restarts = 0
+    LOOK_BYTES = 2000
     overruns = 0
 
     def __init__(self, storage: str, flash: Flash, turns: Turns, switches_on: int) -> None:
@@ -169,7 +170,19 @@ class Board:
         self.to_host += bytes(view[:size])
         return size
 
-    def reset(self) -> None:
+    def watch(self, timeout_ms: int) -> None:
+        pass
+
+    def feed(self) -> None:
+        pass
+
+    def settle(self) -> None:
+        pass
+
+    def lock_obeys(self) -> bool:
+        return True
+
+    def reset(self, cause: int) -> None:
         raise Reset
 
     def halt(self, error: BaseException) -> None:

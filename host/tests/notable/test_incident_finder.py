@@ -230,10 +230,10 @@ def test_a_shoe_of_cards_that_the_supervisor_ended() -> None:
 def test_a_restart() -> None:
     log = TypedEvents().add("boot", firmware="1.0", build=b"\1").add("betting_open")
     log.restart(off_s=192, reset_cause="watchdog", build=b"\1")
-    said = "start 2, watchdog, a round open; 3 min 12 s after the event before"
-    assert log.found("restart") == [(3, None, said)]
+    said = "start 2, it hung, restarted by its watchdog, a round open"
+    assert log.found("restart") == [(3, None, said + "; 3 min 12 s after the event before")]
     log.add("result").restart(reset_cause="power_on", build=b"\2", firmware="1.1")
-    said = "start 3, power on, no round open; other firmware than before, 1.1 now"
+    said = "start 3, power came, or was too low, no round open; other firmware than before, 1.1 now"
     assert log.found("restart", "long_reveal")[1] == (6, None, said)
 
 

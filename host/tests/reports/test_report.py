@@ -244,7 +244,7 @@ def test_errors_and_incidents_are_listed() -> None:
         ["Time", "Event", "Round", "Kind", "Lasted", "What"],
         ["2026-11-18 12:07:40 +01:00", "5", "1", "service", "not over", "service switch on"],
         ["no clock, boot 2 + 0.0 s", "6", "1", "restart", "\u2013",
-         "start 2, watchdog, no round open"],
+         "start 2, it hung, restarted by its watchdog, no round open"],
     ]  # fmt: skip
 
 

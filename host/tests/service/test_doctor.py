@@ -177,6 +177,18 @@ def test_each_value_just_beyond_its_limit_is_found(
     assert found({shape: {field: bad}}) == [name]
 
 
+def test_a_shoe_that_hung_or_had_an_error_is_found_and_one_that_was_told_to_restart_is_not() -> (
+    None
+):
+    well = answers()
+    for cause in enums.RESET_CAUSES:
+        started = replace(well, welcome=replace(well.welcome, reset_cause=cause))
+        names = [
+            each.name for each in doctor.checks_of(started, doctor.Expectations("9")) if each.to_do
+        ]
+        assert names == (["start"] if cause in ("watchdog", "error") else []), cause
+
+
 def test_key_wear_is_one_slot_for_every_four_events() -> None:
     # 80,000 erases of 32 sectors with 64 slots each, a slot for four events.
     worn = 80_000 * 32 * 64 * 4

@@ -26,6 +26,8 @@ from sabot_protocol import enums
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Awaitable, Callable
 
+    from sabot_firmware.interfaces import Feed
+
 HIGH, LOW = 1, 0
 
 PINS = (
@@ -72,6 +74,7 @@ _CONTACTS_MASK = (1 << len(_CONTACTS)) - 1
 
 _PIN_OF = {part: (gpio, level) for gpio, part, level in PINS}
 
+_LOOKS_AGAIN = const(25)  # half a second or longer: `_look` takes four looks at a time, 20 ms
 _LINE_MS = const(5)  # to send one line to the display takes 3 to 4
 # 15 ms or more: a contact bounces for less, or is seen in both states.
 _SETTLED_LOOKS = const(4)
@@ -94,12 +97,55 @@ _CTRL_C = const(3)
 _BUZZER_HZ = const(2700)
 _HALF_THE_TIME = const(32768)  # the duty, of 65,536
 _I2C_HZ = const(400000)
+_CLOCKS = const(10)  # nine, and a look after the last one
+_HALF_CLOCK_US = const(5)
 _I2C_TIMEOUT_US = const(10000)  # the longest write takes 3 ms
 _SPI_HZ = const(24_000_000)  # the most v1.28 makes of its 48 MHz clock; the chip takes 50 MHz
+
+# Why the chip started (RP2040 data sheet, 4.7.6 and 2.12.8). A register of the watchdog keeps its
+# content through every reset except one by power or by the pin RUN. There the shoe notes why it
+# restarts, and how often it has restarted because something went wrong: _NOTE, how often in four
+# bits, a cause in four bits. A number below 2**30 is no object on the heap.
+_REASON = const(0x40058008)
+_SCRATCH = const(0x4005800C)
+_CHIP_RESET = const(0x40064008)
+_BITTEN = const(1)  # bits of the reason: the watchdog, or a program that asked for a reset
+_ASKED = const(2)
+_BY_PIN = const(1 << 16)
+_NOTE = const(0x05AB0700)
+_MOST = const(15)
+_BITE = const(0)  # in place of a cause: without another note the next reset is the watchdog's
+
+
+def _note(restarts: int, cause: int) -> None:
+    machine.mem32[_SCRATCH] = _NOTE | min(restarts, _MOST) << 4 | cause
+
+
+# This is in no function, because a function stays in the heap.
+_RESTARTS = 0
+_CAUSE = machine.mem32[_SCRATCH]
+if _CAUSE & ~0xFF == _NOTE:
+    _RESTARTS = (_CAUSE >> 4 & _MOST) + 1
+    _CAUSE &= _MOST
+else:
+    _CAUSE = _BITE
+if machine.mem32[_REASON] & _BITTEN:
+    _CAUSE = enums.RESET_CAUSES.index("watchdog")
+elif machine.mem32[_REASON] & _ASKED:
+    _CAUSE = _CAUSE or enums.RESET_CAUSES.index("software")
+elif machine.mem32[_CHIP_RESET] & _BY_PIN:
+    _CAUSE = enums.RESET_CAUSES.index("reset_pin")
+else:
+    _CAUSE = enums.RESET_CAUSES.index("power_on")
+if _CAUSE not in (enums.RESET_CAUSES.index("watchdog"), enums.RESET_CAUSES.index("error")):
+    _RESTARTS = 0
+_note(_RESTARTS, _BITE)
 
 
 class Board:
     NAME = "pico"
+    LOOK_BYTES = 2000
+    """Samples are 10,000 bytes a second."""
 
     def __init__(self) -> None:
         self._lock = Lock(_output("lock"))  # first, because all else takes time or may fail
@@ -113,7 +159,9 @@ class Board:
             os.mkdir(self.storage)
         self.serial = machine.unique_id().hex()
         """The same text as the USB serial number."""
-        self.reset_cause = _reset_cause()
+        self.reset_cause = _CAUSE
+        self.restarts = _RESTARTS
+        self.feed: "Feed" = int  # does nothing, until `watch`
         self._ticks_ms = time.ticks_ms()
         self._elapsed_ms = 0
         for sensor in SENSORS:
@@ -123,15 +171,15 @@ class Board:
         self.overruns = 0
         """How often samples were lost because they were not read in time."""
         self.judged = self._lock.judged
+        self.lock_obeys = self._lock.obeys
         self.sleep_ms = time.sleep_ms
         self._sampling = False
         self._set_up_inputs()
         self._buzzer = machine.PWM(_pin("buzzer"), freq=_BUZZER_HZ, duty_u16=0)
         self._buzzing = False
         self._quiet_ms = self._ticks_ms
-        sda, scl = _pin("display_sda"), _pin("display_scl")
-        i2c = machine.I2C(0, sda=sda, scl=scl, freq=_I2C_HZ, timeout=_I2C_TIMEOUT_US)
-        self._display = Display(i2c)
+        self._display = Display(_display_bus)
+        self._looks = _LOOKS_AGAIN
         self._stdin = sys.stdin.buffer
         self._input = asyncio.StreamReader(self._stdin)
         self._stdout = sys.stdout.buffer
@@ -211,6 +259,10 @@ class Board:
             levels = self._contacts.look()
         if self._change == inputs.NONE:
             self._change = self._debouncer.take()
+        self._looks -= 1
+        if not self._looks:
+            self._looks = _LOOKS_AGAIN
+            self._display.again()
 
     def read_samples(self, buf: bytearray) -> int:
         """Copy whole words, oldest first, to the beginning of `buf`; return how many bytes. It
@@ -274,7 +326,16 @@ class Board:
         self._buzzing = False
         self._buzzer.duty_u16(0)
 
-    def reset(self) -> None:
+    def watch(self, timeout_ms: int) -> None:
+        """At most 8,300 ms. MicroPython has no way to stop the chip's watchdog."""
+        self.feed = machine.WDT(timeout=timeout_ms).feed
+
+    def settle(self) -> None:
+        self.restarts = 0
+        _note(0, _BITE)
+
+    def reset(self, cause: int) -> None:
+        _note(self.restarts, cause)
         machine.reset()
 
     def halt(self, error: BaseException) -> None:
@@ -283,7 +344,7 @@ class Board:
         self._silence()
         self.set_lamps(1 << enums.LAMPS.index("error"))
         while self._display.refresh():
-            pass
+            self.feed()
         sys.print_exception(error)
         self._stdout.write(b"\0")  # ends the trace, which is one damaged frame for the host
         service = _pin("switch_service_on")
@@ -291,6 +352,7 @@ class Board:
         while True:
             micropython.kbd_intr(_CTRL_C if service.value() == on else -1)
             self._display.refresh()
+            self.feed()
             time.sleep_ms(_HALT_STEP_MS)
 
     async def read_link(self) -> bytes:
@@ -360,14 +422,22 @@ def _input(part: str) -> machine.Pin:
     return machine.Pin(_PIN_OF[part][0], machine.Pin.IN, machine.Pin.PULL_UP)
 
 
+def _display_bus() -> machine.I2C:
+    """A part that was stopped in the middle of a byte holds the data line low, until the clock has
+    moved nine times (I2C specification UM10204, 3.1.16)."""
+    sda = _input("display_sda")
+    scl = machine.Pin(_PIN_OF["display_scl"][0], machine.Pin.OPEN_DRAIN, value=1)
+    for _ in range(_CLOCKS):
+        time.sleep_us(_HALF_CLOCK_US)
+        if sda.value():
+            break
+        scl.value(0)
+        time.sleep_us(_HALF_CLOCK_US)
+        scl.value(1)
+    return machine.I2C(0, sda=sda, scl=scl, freq=_I2C_HZ, timeout=_I2C_TIMEOUT_US)
+
+
 def _output(part: str) -> machine.Pin:
     """Set the pin up as an output that is off from the first instant."""
     gpio, on = _PIN_OF[part]
     return machine.Pin(gpio, machine.Pin.OUT, value=HIGH if on == LOW else LOW)
-
-
-def _reset_cause() -> int:
-    """Return the place in `enums.RESET_CAUSES`. The chip reports a `machine.reset()` as a reset by
-    the watchdog too."""
-    causes = {machine.PWRON_RESET: "power_on", machine.WDT_RESET: "watchdog"}
-    return enums.RESET_CAUSES.index(causes.get(machine.reset_cause(), "unknown"))

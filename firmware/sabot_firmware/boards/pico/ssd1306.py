@@ -3,12 +3,17 @@
 A line of text is one *page* of the controller, 128 bytes and about 3 ms on the bus. Each `refresh`
 sends one line, and only lines that changed: a whole picture would delay the dealing by 25 ms. A
 display that does not answer is tried again later and stops nothing.
+
+A module that has lost its supply for a moment answers, but is dark. So now and then `again` lets
+the start and one line be sent again.
 """
 
 import framebuf
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from sabot_firmware.interfaces import I2c
+    from collections.abc import Callable
+
+    from sabot_firmware.interfaces import I2c, Readable
 
 COLUMNS = 16
 ROWS = 8
@@ -28,7 +33,6 @@ _DATA = 0x40
 _START = bytes(
     (
         _COMMANDS,
-        0xAE,  # display off
         0xD5, 0x80,  # clock: the default rate of the data sheet
         0xA8, 0x3F,  # 64 lines
         0xD3, 0x00,  # no offset
@@ -46,15 +50,15 @@ _START = bytes(
     )
 )  # fmt: skip
 
-_NOTHING_TO_DO = bytes((_COMMANDS, 0xE3))
-
 
 class Display:
-    """`i2c` is a machine.I2C at 400 kHz."""
+    """`open_bus` returns a machine.I2C at 400 kHz, and frees a bus that is stuck."""
 
-    def __init__(self, i2c: "I2c") -> None:
-        self._i2c = i2c
+    def __init__(self, open_bus: "Callable[[], I2c]") -> None:
+        self._open_bus = open_bus
+        self._i2c: "I2c | None" = None
         self._started = False
+        self._again = 0  # the line that `again` sends next
         self._rest = 0
         self._lines = [""] * ROWS
         self.stale = _ALL_ROWS
@@ -88,28 +92,44 @@ class Display:
             row += 1
         try:
             if not self._started:
-                self._i2c.writeto(ADDRESS, _START)
+                self._write(_START)
                 self._started = True
             self._send(row)
         except OSError:
             self._started = False  # it may come back as after power-on
+            self._i2c = None
             self.stale = _ALL_ROWS
             self._rest = _REST
             return False
         self.stale ^= 1 << row
         return True
 
+    def again(self) -> None:
+        """Let the start and one line be sent again, the next line each time."""
+        self._started = False
+        self.stale |= 1 << self._again
+        self._again = (self._again + 1) % ROWS
+
     def answers(self) -> bool:
-        """Whether the display answers at this moment."""
+        """Whether the display takes all of its start at this moment. Its picture is drawn again."""
+        self.stale = _ALL_ROWS
         try:
-            self._i2c.writeto(ADDRESS, _NOTHING_TO_DO)
+            self._write(_START)
         except OSError:
+            self._i2c = None
             return False
         return True
+
+    def _write(self, data: "Readable") -> None:
+        """Raises OSError if no part answers, or if it does not take all of `data`."""
+        if self._i2c is None:
+            self._i2c = self._open_bus()
+        if self._i2c.writeto(ADDRESS, data) != len(data):
+            raise OSError
 
     def _send(self, row: int) -> None:
         self._pixels.fill(0)
         self._pixels.text(self._lines[row], 0, 0)
         self._window[5] = row
-        self._i2c.writeto(ADDRESS, self._window)
-        self._i2c.writeto(ADDRESS, self._page)
+        self._write(self._window)
+        self._write(self._page)

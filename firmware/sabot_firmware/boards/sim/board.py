@@ -6,7 +6,7 @@ in the messages of sabot_protocol/sim. Arguments: the bench's descriptor, the fo
 the file with the content of the journal's chip, the board's number, the reset cause's number, the
 positions of the switches (bit n is the n-th of `enums.SWITCHES`), how long the journal's chip is
 busy, in permille of a real chip's time, and optionally a file for the trace of that chip
-(boards/sim/flash.py).
+(boards/sim/flash.py). A watchdog is in the environment (boards/sim/watchdog.py).
 """
 
 import asyncio
@@ -15,6 +15,7 @@ import sys
 import time
 
 from sabot_firmware.boards.sim.flash import SimFlash
+from sabot_firmware.boards.sim.watchdog import Watchdog
 from sabot_firmware.table import inputs
 from sabot_protocol import cbor, frame
 from sabot_protocol.sim import sim_channel
@@ -23,7 +24,11 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_protocol.schema import Shape
 
 RESET = 3
-"""Exit code of a board that must be started again."""
+"""Exit code of a board that must be started again: this plus the place of the cause in
+`enums.RESET_CAUSES`. Without a known cause it is `power_on`'s."""
+
+_LOOK_MS = 500
+_SETTLED_MS = 60000
 
 _OSCILLATOR = 0  # its place in `enums.RANDOM_SOURCES`
 _LINK_READ = 512
@@ -33,12 +38,18 @@ _SHAPES = {shape.number: shape for shape in sim_channel.FROM_BENCH}
 
 class Board:
     NAME = "sim"
+    LOOK_BYTES = 1 << 29
+    """Samples come only with cards. So the board feeds its watchdog itself, with each turn of the
+    dealing, if there is one."""
     overruns = 0
     """Samples come in messages and wait there, so none is ever lost."""
 
     def __init__(self) -> None:
         descriptor, self.storage, journal, self.serial, cause, switches, speed = sys.argv[1:8]
         trace = sys.argv[8] if len(sys.argv) > 8 else None
+        self._watchdog = watchdog = Watchdog()
+        self.restarts = watchdog.restarts
+        self.watch, self.feed = watchdog.start, watchdog.feed
         self.reset_cause = int(cause)
         self._switches = int(switches)
         self.flash = SimFlash(journal, speed=int(speed), trace=trace)
@@ -70,6 +81,9 @@ class Board:
 
     async def wait_for_activity(self, within_ms: int, wait: bool) -> None:
         """Take one message of the bench at a time, so that their order is kept."""
+        self.feed()
+        if self.restarts and self.ticks_ms() > _SETTLED_MS:
+            self.settle()
         while not self._bench_messages:
             if not wait:
                 await asyncio.sleep_ms(0)
@@ -80,7 +94,9 @@ class Board:
                 if self._idle_sent != self._taken:
                     self._idle_sent = self._taken
                     self._send(sim_channel.IDLE, self._taken)
-                size = await self._bench_input.readinto(self._bench_data)
+                size = await self._bench_bytes()
+                if not size and self._watchdog.runs:
+                    return
             self._take(bytes(self._bench_data[:size]))
         self._taken += 1
         message = self._bench_messages.pop(0)
@@ -92,6 +108,23 @@ class Board:
             self._input = inputs.pressed(message[1])
         else:
             self._input = inputs.switched(message[1], message[2])
+
+    def settle(self) -> None:
+        self.restarts = 0
+        self._watchdog.settle()
+
+    async def _bench_bytes(self) -> int:
+        """Wait for bytes of the bench. With a watchdog, return 0 if none come for a while."""
+        reading = self._bench_input.readinto(self._bench_data)
+        if not self._watchdog.runs:
+            return await reading
+        try:
+            size: int = await asyncio.wait_for_ms(reading, _LOOK_MS)  # type: ignore[attr-defined]
+        except asyncio.TimeoutError:
+            return 0
+        if not size:
+            raise SystemExit  # the bench is gone: that is a loss of power
+        return size
 
     def _take(self, data: bytes) -> None:
         if not data:
@@ -108,8 +141,8 @@ class Board:
         self._samples = self._samples[size:]
         return size
 
-    def judged(self, in_pass: bool) -> None:
-        pass  # all samples of a message are read at once, so no lock has to wait for them
+    def judged(self, unjudged_bytes: int, undecided: bool) -> None:
+        pass  # no sample comes while the shoe does something else, so no last mark waits
 
     def levels(self) -> int:
         return self._levels
@@ -146,8 +179,11 @@ class Board:
     def buzz(self, ms: int) -> None:
         self._send(sim_channel.BUZZER, ms)
 
-    def reset(self) -> None:
-        raise SystemExit(RESET)
+    def lock_obeys(self) -> bool:
+        return True
+
+    def reset(self, cause: int) -> None:
+        raise SystemExit(RESET + cause)
 
     def halt(self, error: BaseException) -> None:
         sys.print_exception(error, sys.stderr)  # type: ignore

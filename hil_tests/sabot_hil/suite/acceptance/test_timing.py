@@ -15,7 +15,7 @@ from sabot.link import wire
 from sabot.link.client import Client
 from sabot.link.events import Event
 from sabot.link.messages import HealthCommand, LoadGameCommand, StatusCommand
-from sabot.sim.waveform import SAMPLE_RATE_HZ, A, B, pass_samples, unpack
+from sabot.sim.waveform import SAMPLE_RATE_HZ, A, B, E, pass_samples, unpack
 from sabot_hil.capabilities import (
     LOCK_DECIDED,
     Bench,
@@ -28,10 +28,12 @@ from sabot_hil.capabilities import (
 )
 from sabot_hil.kit.dealer import end_shoe, load_cards
 from sabot_hil.kit.logbook import received
+from sabot_hil.sweeps.locking import judging
 from sabot_protocol import VERSION, cards, enums, messages
 
 _SAMPLE_US = 1_000_000 // SAMPLE_RATE_HZ
 _LAST_CARD = "7S"
+_FOUND_SHUT = "due cards that found the lock shut"
 _QUESTIONS = 60
 _SPEEDS_MM_S = (300.0, 1000.0, 3000.0) * 2
 _OFFSETS_MS = (-1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
@@ -39,6 +41,9 @@ _SOON, _LATE = ["TC", "QC", "7D", "7H", "8H", "8S"], ["AC", "2C", "3C", "5D", "T
 """Cards that the reader of a Pico judges soonest and latest, about 2 ms apart."""
 _HANDS = 3
 _SPEEDS_WITH_HOST_MM_S = (300.0, *(1000.0, 3000.0) * 4)
+_DUE_SPEEDS_MM_S = (*(300.0, 300.0, 1000.0) * 2, 3000.0)
+_GAPS_MS = (30.0, 330.0)
+_AFTER_S = 0.15  # longer than the shoe works on a card
 
 
 @pytest.fixture(autouse=True)
@@ -54,12 +59,14 @@ def _last_mark_us(samples: bytes) -> int:
 
 
 class _LastCards:
-    """Pulls last cards of rounds, and keeps how soon the shoe acted on each of them."""
+    """Pulls last cards of rounds, and keeps how soon the shoe acted on each of them. A last card is
+    due too: the lock may not shut before its last mark."""
 
     def __init__(self, bench: Bench, measure: Measure, when: str) -> None:
         self._bench, self._measure = bench, measure
         self._when = when
         self._shut_ms: list[tuple[float, str]] = []
+        self._found_shut: list[str] = []
 
     def pull(
         self, speed_mm_s: float, offset_ms: float, then: Callable[[], None] = lambda: None
@@ -68,13 +75,15 @@ class _LastCards:
         A failure names the card, its speed, and `offset_ms`: the time by which it was delayed.
 
         The report gets the time from its last mark to the decision of the shoe. The lock may have
-        shut before that, because samples had waited (boards/pico/lock.py).
+        shut before that, because the card's samples had waited (boards/pico/lock.py).
         """
-        card = f"card {len(self._shut_ms) + 1} at {speed_mm_s:.0f} mm/s"
+        card = f"card {len(self._shut_ms) + len(self._found_shut) + 1} at {speed_mm_s:.0f} mm/s"
         at = f"{_LAST_CARD}, {card}, offset {offset_ms:.3f} ms"
         samples = pass_samples(cards.number_of(_LAST_CARD), 0, speed_mm_s=speed_mm_s)
         self._bench.seen()
-        last_us = self._bench.play(samples) + _last_mark_us(samples)
+        released = self._bench.outputs.lock_released
+        begun_us = self._bench.play(samples)
+        last_us = begun_us + _last_mark_us(samples)
         then()
         self._bench.settle()
         seen = self._bench.seen()
@@ -83,15 +92,34 @@ class _LastCards:
         assert [change.value for change in shut] == [False], f"it opened again after {at}"
         decided = [change for change in seen if change.what == LOCK_DECIDED] or shut
         assert [change.value for change in decided] == [False], at
-        self._shut_ms.append((max(0.0, (shut[0].t_us - last_us) / 1000), at))
+        moves = [(change.t_us / 1000, bool(change.value)) for change in shut]
+        edge_ms = (begun_us + _edge_us(samples)) / 1000
+        found = judging.outcome(released, moves, edge_ms, last_us / 1000, last=True)
+        if found.found_shut_ms is None:
+            self._shut_ms.append((found.settled_ms or 0.0, at))
+        else:
+            self._found_shut.append(at)
         decided_ms = max(0.0, (decided[0].t_us - last_us) / 1000)
         self._measure(f"last mark to decision{self._when}, {card}", decided_ms, "ms")
 
     def check(self) -> None:
-        """Put the longest time from a last mark to the lock into the report; 0: it had shut before.
-        The test fails if it is beyond its limit."""
+        """Put into the report how many cards found the lock shut before their last mark, after how
+        many it shut late, and the longest time from a last mark to the lock. The test fails if one
+        is beyond its limit."""
+        found, late = self._found_shut, [ms for ms, _ in self._shut_ms if ms > judging.LIMIT_MS]
+        self._measure(
+            f"{_FOUND_SHUT}{self._when}", len(found), "cards", found[0] if found else "", at_most=0
+        )
         worst_ms, at = max(self._shut_ms)
-        self._measure(f"last mark to lock{self._when}", worst_ms, "ms", at, at_most=4.2)
+        self._measure(f"late shuts{self._when}", len(late), "cards", at if late else "", at_most=0)
+        self._measure(
+            f"last mark to lock{self._when}", worst_ms, "ms", at, at_most=judging.LIMIT_MS
+        )
+
+
+def _edge_us(samples: bytes) -> int:
+    """Return when the card comes to the first sensor, in us from the first sample."""
+    return int(np.flatnonzero((unpack(samples) & E) > 0)[0]) * _SAMPLE_US
 
 
 def _first_three(bench: Bench) -> None:
@@ -185,6 +213,48 @@ def test_the_lock_shuts_in_time_whatever_a_host_asks(
         last_cards.pull(speed_mm_s, offset_ms, then=target.shoe.detach)
         end_shoe(target.bench)
     last_cards.check()
+
+
+@pytest.mark.parametrize("flooded", [False, True], ids=["quiet", "flooded"])
+def test_a_card_that_is_due_never_finds_the_lock_shut(
+    target: Target, seed: int, measure: Measure, flooded: bool
+) -> None:
+    """The second card of the Player comes 30 to 330 ms after the Banker's first one, as a dealer
+    pulls it; with a host that asks without a pause too."""
+    bench, random_ = target.bench, random.Random(seed)
+    found, longest_ms = list[str](), 0.0
+    for speed_mm_s in _DUE_SPEEDS_MM_S:
+        load_cards(bench, "AC", "2C", "9C")
+        if flooded:
+            line = target.shoe.line()
+            line.write(wire.frame_of(messages.HELLO, VERSION, 1) + wire.frame_of(messages.ACK, 0))
+            line.write(b"".join(wire.frame_of(messages.STATUS, 1 + n) for n in range(_QUESTIONS)))
+            target.clock.pass_ms(random_.uniform(0, 40))
+        gap_ms = random_.uniform(*_GAPS_MS)
+        before, card = (
+            pass_samples(cards.number_of(name), 0, speed_mm_s=speed_mm_s, rest_s=rest_s)
+            for name, rest_s in (("TD", gap_ms / 1000), ("KH", _AFTER_S))
+        )
+        bench.seen()
+        released = bench.outputs.lock_released
+        begun_ms = (bench.play(before + card) + len(before) * 2 * _SAMPLE_US) / 1000
+        target.shoe.detach()
+        bench.settle()
+        moves = [
+            (change.t_us / 1000, bool(change.value))
+            for change in bench.seen()
+            if change.what == "lock_released"
+        ]
+        edge_ms, last_ms = (begun_ms + at(card) / 1000 for at in (_edge_us, _last_mark_us))
+        outcome = judging.outcome(released, moves, edge_ms, last_ms, last=False)
+        faults = outcome.faults(last=False)
+        if faults:
+            found.append(f"{speed_mm_s:.0f} mm/s, {gap_ms:.1f} ms after a card: {faults[0]}")
+        longest_ms = max(longest_ms, outcome.settled_ms or 0.0)
+        end_shoe(bench)
+    when = ", with a host that asks without a pause" if flooded else ""
+    measure(f"{_FOUND_SHUT}{when}, after another", len(found), "cards", "; ".join(found), at_most=0)
+    measure(f"last mark of a due card to the lock open for the next{when}", longest_ms, "ms")
 
 
 def test_a_card_is_on_flash_and_at_the_host_soon(target: Target, measure: Measure) -> None:
