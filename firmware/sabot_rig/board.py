@@ -7,7 +7,15 @@ import time
 import machine
 
 from sabot_protocol.rig import rig
-from sabot_rig.pins import FIRST_SENSE, FIRST_SENSOR, LOW, PIN_OF, PINS
+from sabot_rig.pins import (
+    FIRST_SENSE,
+    FIRST_SENSOR,
+    LEVEL_FITTED,
+    LOW,
+    PIN_OF,
+    PINS,
+    SUPPLY_LEVEL,
+)
 from sabot_rig.player import Player
 from sabot_rig.screen import Screen
 from sabot_rig.watcher import OutputWatcher
@@ -15,11 +23,19 @@ from sabot_rig.watcher import OutputWatcher
 _LINE_BYTES = 64
 """The most bytes that one turn of the line reads or writes, at about 50 us each."""
 
+_LEVEL_HZ = 100_000
+_LEVEL_STEP_US = 500
+_FULL_DUTY = 65535
+
 
 class RigBoard:
     def __init__(self) -> None:
         # First, because all else takes time or may fail.
         self._power = machine.Pin(PIN_OF["power"][0], machine.Pin.OUT, value=LOW)
+        fitted = machine.Pin(LEVEL_FITTED, machine.Pin.IN, machine.Pin.PULL_DOWN)
+        self._level: "machine.PWM | None" = None
+        if fitted.value():
+            self._level = machine.PWM(machine.Pin(SUPPLY_LEVEL), freq=_LEVEL_HZ, duty_u16=0)
         self._contacts = {}
         for gpio, part, _ in PINS:
             if part.startswith("button_") or part.startswith("switch_"):
@@ -59,6 +75,33 @@ class RigBoard:
     def power(self, on: bool) -> None:
         """Switch the shoe's supply on or off."""
         self._power.value(1 if on else 0)
+        if self._level is not None:
+            self._level.duty_u16(_FULL_DUTY if on else 0)
+
+    @property
+    def sags(self) -> bool:
+        """Whether the level of the shoe's supply can be set."""
+        return self._level is not None
+
+    def sag(self, mv: int, fall_us: int, low_us: int, rise_us: int) -> None:
+        """Lower the shoe's 3.3 V to `mv`, keep it there, raise it again. The board does nothing
+        else meanwhile, except that the watcher's hardware goes on."""
+        self._slope(rig.MAX_SUPPLY_MV, mv, fall_us)
+        time.sleep_us(low_us)
+        self._slope(mv, rig.MAX_SUPPLY_MV, rise_us)
+
+    def _slope(self, from_mv: int, to_mv: int, us: int) -> None:
+        """Change the level evenly within `us`. At its end it is `to_mv`."""
+        level = self._level
+        assert level is not None
+        begun = time.ticks_us()
+        passed = 0
+        while passed < us:
+            mv = from_mv + (to_mv - from_mv) * passed // us
+            level.duty_u16(_FULL_DUTY * mv // rig.MAX_SUPPLY_MV)
+            time.sleep_us(_LEVEL_STEP_US)
+            passed = time.ticks_diff(time.ticks_us(), begun)
+        level.duty_u16(_FULL_DUTY * to_mv // rig.MAX_SUPPLY_MV)
 
     def brown_out(self, us: int) -> None:
         """Switch the supply off for `us` microseconds. The board does nothing else during that

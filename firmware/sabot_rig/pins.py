@@ -27,7 +27,12 @@ PINS = (
     (20, "supply", HIGH),  # 5 V of the shoe, divided by two
     (22, "power", HIGH),  # the high-side switch; after a reset the chip itself pulls the pin low
 )
-"""Pins 21, 26, 27 and 28 are free; 23, 24, 25 and 29 of the Pico are not led out."""
+"""Pins 27 and 28 are free; 23, 24, 25 and 29 of the Pico are not led out."""
+
+SUPPLY_LEVEL = 21
+"""PWM for the filter that sets the level of the shoe's 3.3 V, if one is fitted."""
+LEVEL_FITTED = 26
+"""High, by a wire to 3.3 V, if that filter is fitted."""
 
 FIRST_SENSOR = "sensor_e"
 FIRST_SENSE = "lamp_player"

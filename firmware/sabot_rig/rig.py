@@ -17,6 +17,7 @@ _BUSY = rig.REASONS.index("busy")
 _FULL = rig.REASONS.index("full")
 _NOT_LOADED = rig.REASONS.index("not_loaded")
 _NOT_KNOWN = rig.REASONS.index("not_known")
+_NOT_FITTED = rig.REASONS.index("not_fitted")
 
 _DAMAGED = rig.PROBLEMS.index("damaged")
 _OVERSIZE = rig.PROBLEMS.index("oversize")
@@ -136,6 +137,8 @@ class RigController:
             self._set_power(values[1])
         elif shape is rig.BROWN_OUT:
             self._brown_out(values[1])
+        elif shape is rig.SAG:
+            self._sag(values[1], values[2], values[3], values[4])
         elif shape is rig.PRESS:
             self._press(number, values[1], values[2])
             return []
@@ -168,6 +171,15 @@ class RigController:
         if not 0 < us <= rig.MAX_BROWN_OUT_US:
             raise RigRefusal(_BAD_ARGUMENTS)
         self._board.brown_out(us)
+
+    def _sag(self, mv: int, fall_us: int, low_us: int, rise_us: int) -> None:
+        if not self._board.sags:
+            raise RigRefusal(_NOT_FITTED)
+        if not self._power:
+            raise RigRefusal(_NO_POWER)
+        if mv > rig.MAX_SUPPLY_MV or fall_us + low_us + rise_us > rig.MAX_SAG_US:
+            raise RigRefusal(_BAD_ARGUMENTS)
+        self._board.sag(mv, fall_us, low_us, rise_us)
 
     def _press(self, number: int, button: int, us: int) -> None:
         if self._pressed >= 0:

@@ -7,7 +7,7 @@ asked is skipped with that reason.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # pytest imports this module before every test
     from sabot.keys.signing import PrivateKey
@@ -103,6 +103,9 @@ class Bench(CardBench, Protocol):
         Returns after the last sample; does not wait for the shoe.
         """
 
+    def plug_display(self, plugged: bool) -> None:
+        """Plug the display in or out while the shoe runs. Raises Unable."""
+
     def settle(self) -> "Outputs":
         """Wait until the shoe has acted on everything that was done."""
 
@@ -127,6 +130,13 @@ class ShoeLink(Protocol):
     def line(self) -> "SerialLine":
         """The bare link, for tests that do not talk as a host does; ends an earlier session."""
 
+    def suspend(self, seconds: float) -> None:
+        """Let the host suspend the shoe's USB port for so long; ends a session. Raises Unable."""
+
+    def replug(self) -> None:
+        """Let the host take the shoe's USB device away and take it back, while the shoe keeps its
+        power; ends a session. Raises Unable."""
+
     def attach(self) -> "Client":
         """A new session with the shoe, its time-outs by the target's clock; ends an earlier
         session."""
@@ -148,6 +158,10 @@ class Power(Protocol):
         """Let the supply fail for `us` microseconds, which the journal's chip may survive. Returns
         when the supply is back, whatever the shoe does."""
 
+    def sag(self, volts: float, *, fall_ms: float, low_ms: float, rise_ms: float) -> None:
+        """Let the shoe's 3.3 V fall to `volts` evenly, stay there, and rise again, each for so
+        long. Returns when the supply is back, whatever the shoe does. Raises Unable."""
+
     def off_in_flash(self, operation: int, share: float) -> None:
         """Cut the power during the `operation`-th operation of the journal's chip from now on
         (0: the next one), after `share` of it (0 to 1). The shoe then stays without power."""
@@ -155,6 +169,47 @@ class Power(Protocol):
     def written_us(self) -> int:
         """When the last operation of the journal's chip ended or will end, by the target's clock.
         Raises Unable if the target cannot see that."""
+
+
+class Prompt(Protocol):
+    """A Pico with MicroPython and nothing on its pins, at its prompt. Its files are left alone."""
+
+    @property
+    def emulated(self) -> bool:
+        """Whether it is the emulated one."""
+
+    @property
+    def mhz(self) -> float:
+        """The frequency of its processor."""
+
+    def run(self, script: str) -> Any:
+        """Run a script in a fresh interpreter; return the value that it printed with `repr`. Raises
+        BrokenRig if it fails or the board does not answer."""
+
+    def run_unread(self, script: str, seconds: float) -> Any:
+        """Do the same, but read nothing from its port for so long after the script began."""
+
+    def restart(self, script: str, within_s: float = 0.0) -> None:
+        """Run a script that prints "going" and resets the chip so long after that; return
+        once its prompt is back."""
+
+    def ahead_us(self, chips_us: str) -> float:
+        """How far this bench's time is ahead of the chip's time, which the expression `chips_us`
+        gives in microseconds, by the quickest of several answers."""
+
+    def suspend_usb(self, seconds: float) -> None:
+        """Let the host suspend its USB port for so long. Raises Unable."""
+
+    def replug_usb(self) -> None:
+        """Let the host take the device away and take it back, while it keeps its power. Raises
+        Unable."""
+
+    def about(self) -> Mapping[str, str]:
+        """What is measured, for the report."""
+
+    def close(self) -> None:
+        """Restart the board, so that it runs what it ran before, and release all resources. Raises
+        BrokenRig if its files are not those that it had."""
 
 
 class Target(Protocol):
@@ -203,6 +258,14 @@ class Measure(Protocol):
     ) -> None:
         """Put a measured value into the report; the test fails if it is outside its limits. The
         failure then names what was measured: `of`."""
+
+
+class Compare(Protocol):
+    """The fixture `compare`."""
+
+    def __call__(self, name: str, measured: float, /) -> None:
+        """Put a figure that the emulator assumes, and what it is on this board, into the report.
+        `name` is one of `sabot_hil.emulation.assumptions.TABLE`."""
 
 
 @contextmanager

@@ -83,12 +83,14 @@ class Suite(StrEnum):
     SMOKE = "smoke"
     ACCEPTANCE = "acceptance"
     SOAK = "soak"
+    BARE = "bare"
 
 
 _FOLDERS = {
     Suite.SMOKE: ("smoke",),
     Suite.ACCEPTANCE: ("smoke", "acceptance"),
     Suite.SOAK: ("soak",),
+    Suite.BARE: ("bare",),
 }
 
 
@@ -101,11 +103,14 @@ _Image = Annotated[
 @app.callback()
 def hil(
     context: typer.Context,
-    target: Annotated[str, typer.Option(help="What to test: sim, emulator, board:SERIAL.")] = "sim",
+    target: Annotated[
+        str, typer.Option(help="What to test: sim, emulator, board:SERIAL, pico:SERIAL.")
+    ] = "sim",
     suite: Annotated[
         Suite | None,
         typer.Option(
-            help="smoke: does it work at all (default); acceptance: all; soak: for hours."
+            help="smoke: does it work at all (default); acceptance: all; soak: for hours; bare: "
+            "what the emulator assumes, on a Pico without Sabot."
         ),
     ] = None,
     only: Annotated[
@@ -142,9 +147,7 @@ def hil(
         raise typer.BadParameter("-k has characters that no test's name has")
     suites = _suites()
     own = _own_tests(context.meta.get(_OWN_TESTS, []))
-    if own and suite is not None:
-        raise typer.BadParameter("name your tests, or a --suite of Sabot, not both")
-    suite = suite or Suite.SMOKE
+    suite = _suite_for(target, suite, own)
     root = _root_of(own) if own else suites
     run_name = f"{target} {root if own else suite.value}"
     if failed and not last_failed.failed(run_name):
@@ -187,6 +190,18 @@ def hil(
     if ended not in _ENDED_WITH and ended != RigBroken.exit_code:
         raise InternalError(f"the tests ended with code {ended}; see pytest's output for the cause")
     raise typer.Exit(code)
+
+
+def _suite_for(target: str, suite: Suite | None, own: list[Path]) -> Suite:
+    """The suite that is meant. What contradicts the target is wrong usage."""
+    if own and suite is not None:
+        raise typer.BadParameter("name your tests, or a --suite of Sabot, not both")
+    on_bare = target.startswith("pico:")
+    if suite is not None and on_bare != (suite is Suite.BARE):
+        raise typer.BadParameter(
+            "--suite bare is for a Pico on its own, --target pico:SERIAL, and it has no other"
+        )
+    return suite or (Suite.BARE if on_bare else Suite.SMOKE)
 
 
 def _own_tests(words: list[str]) -> list[Path]:
@@ -276,21 +291,39 @@ def _prepared(target: str, uf2: Path | None, bench: str | None) -> Path | None:
     """Do what takes long before the first test. Return the image of MicroPython if the target needs
     one. Raise SabotError if the target, or something that it needs, does not exist.
     """
-    from sabot_hil.targets import choice_of
+    from sabot_hil.targets import BARE, EMULATED, choice_of
 
     choice = choice_of(target, uf2, bench=bench)
+    if choice.name == BARE and choice.serial == EMULATED:
+        from sabot_hil.emulation import package
+        from sabot_hil.emulation import uf2 as images
+
+        file = images.find_image(choice.image)
+        images.read_image(file)
+        with _step("The emulator, compiled once for each user"):
+            package.load_emulator()
+        return file.resolve()
+    if choice.name == BARE:
+        from sabot_hil.targets.bare_prompt import RealPrompt
+
+        with _step("The Pico, examined"):
+            RealPrompt(choice.serial).close()
     if choice.name == "emulator":
         from sabot_hil.emulation import uf2 as images
+        from sabot_hil.kit import releases
 
         file = images.find_image(choice.image)
         image = images.read_image(file)
         with _step("The emulator, compiled once for each user"):
             from sabot_hil.targets import emulator  # its import compiles it
-        with _step("The firmware, compiled once for each version"):
-            emulator.firmware_files()
+        _compile("pico")
+        if choice.bench:
+            _compile(releases.BENCH)
         with _step("A new unit, started with MicroPython once for each version"):
             emulator.started_unit(image)
         return file.resolve()
+    if choice.name == "sim":
+        _compile("sim")
     if choice.name == "board":
         from sabot_hil.capabilities import BrokenRig
         from sabot_hil.targets.bench_board import BenchBoard
@@ -300,6 +333,15 @@ def _prepared(target: str, uf2: Path | None, bench: str | None) -> Path | None:
         except BrokenRig as error:
             raise RigBroken(str(error)) from None
     return None
+
+
+def _compile(board: str) -> None:
+    """Compile what runs on a board, if it was not yet, and say so meanwhile."""
+    from sabot_hil.kit import releases
+
+    if not releases.is_compiled(board):
+        with _step("The firmware, compiled once for each version"):
+            releases.compiled(board)
 
 
 @contextmanager

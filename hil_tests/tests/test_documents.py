@@ -179,3 +179,13 @@ def test_every_section_of_adding_is_in_its_table() -> None:
     linked = re.findall(r"^\|.*\[(.+?)\]\(#.+\) \|$", text, re.MULTILINE)
     sections = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert linked and [section.split(":")[0] for section in sections] == linked
+
+
+def test_lines_that_a_page_shows_are_in_their_file_as_they_are_shown() -> None:
+    """The blocks ```lines of docs/adding.md: a file's path, then lines of it."""
+    page = (_ROOT / "docs" / "adding.md").read_text()
+    blocks = re.findall(r"^( *)```lines\n(.*?)^ *```$", page, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    for margin, block in blocks:
+        path, *lines = [line.removeprefix(margin) for line in block.rstrip().split("\n")]
+        assert "\n".join(lines) in (_ROOT / path).read_text(), path

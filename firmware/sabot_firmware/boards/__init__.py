@@ -50,6 +50,7 @@ A board on which no sample can wait, because none comes while the shoe does some
 nothing to do for rules 3 and 4.
 """
 
+import os
 import sys
 
 from sabot_firmware.native import const
@@ -66,9 +67,17 @@ SERVICE_MS = const(2500)
 be shorter."""
 
 
+def is_rp2350() -> bool:
+    """Whether this interpreter runs on an RP2350."""
+    # Not sys.implementation._machine: a release shortens every name that begins with "_".
+    return sys.platform == "rp2" and "RP2350" in os.uname().machine
+
+
 def board_class() -> "type[AnyBoard]":
     """Return the class of the board that this interpreter runs on."""
-    if sys.platform == "rp2":
+    if is_rp2350():
+        from sabot_firmware.boards.pico2.board import Board
+    elif sys.platform == "rp2":
         from sabot_firmware.boards.pico.board import Board
     else:
         from sabot_firmware.boards.sim.board import Board

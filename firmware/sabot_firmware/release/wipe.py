@@ -12,6 +12,8 @@ _PIECE = 100
 """Bytes: little enough to be kept in the blocks of the folder, on the simulated board too."""
 _TURNS = 120
 """Pieces that fill both blocks of the folder, of 4 KB each."""
+_MOST_PIECES = 1 << 18
+"""26 MB, more than a board's flash has. A folder on a computer's disk is not filled up."""
 
 
 def wipe(folder: str) -> None:
@@ -29,7 +31,7 @@ def wipe(folder: str) -> None:
             file.write(zeros)
     try:
         with open(name, "wb") as file:
-            while True:
+            for _ in range(_MOST_PIECES):
                 file.write(zeros)
     except OSError as error:
         if error.errno != _FULL:

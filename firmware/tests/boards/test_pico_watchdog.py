@@ -2,6 +2,7 @@
 
 from firmware.tests.fakes import fake_pico
 from firmware.tests.fakes.fake_pico import ASKED, BITTEN, CHIP_RESET, HAD_RUN_PIN, REASON
+from sabot_firmware import boards
 from sabot_protocol import enums
 
 _CAUSES = enums.RESET_CAUSES
@@ -26,6 +27,36 @@ def test_a_chip_that_got_power_says_so_whatever_the_register_holds():
 def test_the_pin_run_is_not_taken_for_power():
     board, _ = _start(CHIP_RESET=HAD_RUN_PIN)
     assert _CAUSES[board.reset_cause] == "reset_pin"
+
+
+class _Rp2350:
+    """In place of `sys` and `os`: the chip of a Pico 2."""
+
+    platform = "rp2"
+    machine = "Raspberry Pi Pico2 with RP2350"
+
+    def uname(self):
+        return self
+
+
+def test_an_rp2350_says_why_it_started_at_its_own_addresses():
+    """RP2350 data sheet: the watchdog at 0x400D8000 (12.9), POWMAN at 0x40100000, whose CHIP_RESET
+    has HAD_RUN_LOW as bit 18 (6.4)."""
+    reason, scratch, chip_reset = 0x400D8008, 0x400D800C, 0x4010002C
+    whole = boards.sys, boards.os
+    boards.sys = boards.os = _Rp2350()
+    try:
+        at_power_on = {reason: 0, scratch: 0, chip_reset: 0}
+        board, world = _start({reason: BITTEN, scratch: 0x05AB0700, chip_reset: 0})
+        assert board.reset_cause == _HUNG and board.restarts == 1
+        assert world.registers[scratch] & 0xFF == 1 << 4
+        board, _ = _start({**at_power_on, chip_reset: 1 << 18})
+        assert _CAUSES[board.reset_cause] == "reset_pin"
+        board, _ = _start({**at_power_on, chip_reset: 1 << 16})
+        assert _CAUSES[board.reset_cause] == "power_on"
+    finally:
+        boards.sys, boards.os = whole
+        fake_pico.new_start()
 
 
 def test_a_restart_by_command_is_not_taken_for_a_hang_or_an_error():

@@ -23,6 +23,7 @@ class BenchWorld(fake_serial.Line):
 
     def __init__(self) -> None:
         super().__init__(room=1 << 30)
+        self.duties: "list[tuple[int, int]]" = []
         self.now_us = _FIRST_US
         self.clock_hz = 125_000_000
         self.levels = [0] * 30
@@ -236,6 +237,18 @@ class _Pin:
         return world.levels[self.gpio]
 
 
+class _Pwm:
+    """Keeps the time and the duty of each change in `world.duties`."""
+
+    def __init__(self, pin: _Pin, freq: int, duty_u16: int) -> None:
+        assert freq >= 10_000  # the filter must not let it through
+        self.duty_u16(duty_u16)
+
+    def duty_u16(self, duty: int) -> None:
+        assert 0 <= duty <= 65535
+        world.duties.append((world.now_us, duty))
+
+
 class I2cTarget:
     """The bus as the shoe's display sees it; `write` acts as the shoe."""
 
@@ -264,6 +277,7 @@ class I2cTarget:
 
 class _Machine:
     Pin = _Pin
+    PWM = _Pwm
     I2CTarget = I2cTarget
 
     def freq(self) -> int:
@@ -330,7 +344,12 @@ def new_world() -> BenchWorld:
     return world
 
 
-def new_board():
-    """Return a board that has just started, and its world."""
+_LEVEL_FITTED = 26
+
+
+def new_board(fitted: bool = False):
+    """Return a board that has just started, and its world; with the filter for the level of the
+    supply, if it is `fitted`."""
     made = new_world()
+    made.levels[_LEVEL_FITTED] = 1 if fitted else 0
     return board.RigBoard(), made

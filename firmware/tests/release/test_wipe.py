@@ -4,6 +4,7 @@ import os
 import random
 
 from protocol.tests.helpers import random_bytes, seed_random
+from sabot_firmware.release import wipe as wipe_module
 from sabot_firmware.release.wipe import wipe
 
 try:
@@ -130,6 +131,40 @@ def test_nothing_of_removed_files_is_left_and_the_others_stay():
             assert not mounted.blocks.holds(secret)
             assert os.statvfs(_PATH)[3] >= free - 2, "other files may be moved"
             _check(stays)
+
+
+class _Endless:
+    """A folder on a computer's disk, which never is full, in place of `open` and `os`."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.removed = []
+        self.remove = self.removed.append
+
+    def __call__(self, name, mode):
+        self.size = 0
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def write(self, data):
+        self.size += len(data)
+
+
+def test_a_disk_that_never_is_full_gets_no_more_than_a_board_s_flash_has():
+    folder = _Endless()
+    wipe_module.open, whole = folder, wipe_module.os
+    wipe_module.os = folder
+    try:
+        wipe("/somewhere")
+    finally:
+        del wipe_module.open
+        wipe_module.os = whole
+    assert 16 << 20 <= folder.size < 32 << 20 and folder.removed == ["/somewhere/wiped"]
 
 
 def test_after_a_loss_of_power_there_is_room_and_the_next_one_completes_it():

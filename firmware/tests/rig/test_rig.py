@@ -15,8 +15,8 @@ _NAMES = {shape.number: shape.name for shape in rig.FROM_RIG}
 class Host:
     """The host. `said` has every message of the rig except answers, which `do` returns."""
 
-    def __init__(self) -> None:
-        self.board, self.world = new_board()
+    def __init__(self, fitted: bool = False) -> None:
+        self.board, self.world = new_board(fitted)
         self.bench = RigController(self.board)
         self.said: "list[list[object]]" = []
         self._frames = frame.FrameReader()
@@ -119,6 +119,18 @@ def test_power_goes_on_off_and_away_for_a_time() -> None:
     for us in (0, rig.MAX_BROWN_OUT_US + 1):
         assert host.do(rig.BROWN_OUT, us) == "bad_arguments"
     assert host.do(rig.POWER, False) == 0 and host.world.outputs[_POWER] == 0
+
+
+def test_the_supply_sags_only_where_the_filter_is_fitted() -> None:
+    host = _attached()
+    assert host.do(rig.SAG, 1800, 1, 1, 1) == "not_fitted"
+    host = Host(fitted=True)
+    host.hello()
+    assert host.do(rig.SAG, 1800, 1000, 1000, 1000) == "no_power"
+    host.do(rig.POWER, True)
+    assert host.do(rig.SAG, 1800, 1000, 1000, 1000) == 0
+    for mv, us in ((3301, 1), (1800, rig.MAX_SAG_US)):
+        assert host.do(rig.SAG, mv, us, 1, 1) == "bad_arguments"
 
 
 def test_a_button_is_held_for_its_time_and_answered_after_it() -> None:

@@ -4,7 +4,7 @@ from firmware.tests.fakes import fake_bench
 from firmware.tests.fakes.fake_bench import new_board, new_world
 from sabot_protocol import enums
 from sabot_protocol.rig import rig
-from sabot_rig.pins import PIN_OF, PINS
+from sabot_rig.pins import LEVEL_FITTED, PIN_OF, PINS
 
 _E = PIN_OF["sensor_e"][0]
 _SENSE = PIN_OF["lamp_player"][0]
@@ -94,6 +94,26 @@ def test_a_brown_out_lasts_as_long_as_it_should() -> None:
     board.brown_out(7500)
     (off_us, gpio, off), (on_us, _, on) = world.log[since:]
     assert (gpio, off, on, on_us - off_us) == (PIN_OF["power"][0], 0, 1, 7500)
+
+
+def test_a_supply_with_a_filter_sags_evenly_to_its_level_and_comes_back() -> None:
+    world = new_world()
+    world.levels[LEVEL_FITTED] = 1
+    board = fake_bench.board.RigBoard()
+    assert board.sags and world.duties[-1][1] == 0, "off until it is switched on"
+    board.power(True)
+    assert world.duties[-1][1] == 65535
+    begun_us, since = world.now_us, len(world.duties)
+    board.sag(1800, 10_000, 5_000, 20_000)
+    curve = [(at_us - begun_us, 3300 * duty / 65535) for at_us, duty in world.duties[since:]]
+    for at_us, mv in curve:
+        fallen = 3300 - 1500 * min(at_us, 10_000) / 10_000
+        risen = 1500 * max(0, at_us - 15_000) / 20_000
+        assert abs(mv - (fallen + risen)) < 80, (at_us, mv)
+    assert min(mv for _, mv in curve) > 1799 and curve[-1][1] == 3300
+    assert 35_000 <= curve[-1][0] < 37_000
+    board.power(False)
+    assert world.duties[-1][1] == 0
 
 
 # Playing

@@ -323,6 +323,11 @@ class BarePico:
         self._usb.from_chip.clear()
         return data
 
+    def let_host_read(self, reads: bool) -> None:
+        """Let the host read what the Pico sends, as it does at first, or leave it there."""
+        if self.powered and self._usb.reads != reads:
+            self._usb.reads = reads
+
     @property
     def usb_waiting(self) -> int:
         """How many bytes have come from the Pico and were not read."""

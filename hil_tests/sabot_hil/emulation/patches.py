@@ -161,7 +161,8 @@ class UsbHost:
     The package's host answers each empty transfer at once, so the processor is interrupted every
     10 us and never sleeps; and its queue drops everything beyond 512 bytes. Here a transfer stays
     open until there is something to send, as with a real host's NAKs. `on_data` is called when
-    bytes have come.
+    bytes have come. The package's host always reads; while `reads` is false this one does not, so
+    the chip's transfers stay open.
     """
 
     def __init__(self, mcu: "RP2040", on_data: Callable[[], None]) -> None:
@@ -174,11 +175,34 @@ class UsbHost:
         self._on_data = on_data
         self._cdc.on_serial_data = self._take
         self._asked: list[int] = []  # sizes that the chip has room for
+        self._reads = True
+        self._unread: list[int] = []  # endpoints whose transfers wait for the host
+        self._stock_ready = self._usb._indicate_buffer_ready
+        replace_methods(self._usb, _indicate_buffer_ready=self._ready)
         stock_read, stock_reset = self._usb.on_endpoint_read, self._usb.on_reset
         assert stock_read is not None and stock_reset is not None, "USBCDC has set them"
         self._stock_read, self._stock_reset = stock_read, stock_reset
         self._usb.on_endpoint_read = self._read
         self._usb.on_reset = self._reset
+
+    @property
+    def reads(self) -> bool:
+        """Whether this host reads what the chip sends."""
+        return self._reads
+
+    @reads.setter
+    def reads(self, reads: bool) -> None:
+        self._reads = reads
+        if reads:
+            unread, self._unread = self._unread, []
+            for endpoint in unread:
+                self._stock_ready(endpoint, False)
+
+    def _ready(self, endpoint: int, out: bool) -> None:
+        if endpoint == 0 or out or self._reads:
+            self._stock_ready(endpoint, out)
+        else:
+            self._unread.append(endpoint)
 
     def send(self, data: bytes) -> None:
         """Send as soon as the chip takes it."""
@@ -205,6 +229,7 @@ class UsbHost:
 
     def _reset(self) -> None:
         self._asked.clear()
+        self._unread.clear()
         self._stock_reset()
 
 

@@ -111,6 +111,7 @@ class EmulatedPico(BarePico):
         """Called with the time in us after a write to the display."""
         self.on_bus: OnBus | None = None
         """A part in place of the display, from the next start on."""
+        self._plugged = True
         self._cut: tuple[int, float] | None = None
         self._changes: list[tuple[float, int]] = []  # of the sensors, in reverse order
 
@@ -133,6 +134,15 @@ class EmulatedPico(BarePico):
         super().power_off()
         if self.on_display is not None:
             self.on_display(self.t_us)
+
+    def plug_display(self, plugged: bool) -> None:
+        """Plug the display in or out. Out, it does not acknowledge its address, and forgets what it
+        showed."""
+        self._plugged = plugged
+        self.display = Oled()
+        if self.on_display is not None:
+            self.on_display(self.t_us)
+        self._notice()
 
     def cut_power_in(self, operation: int, share: float) -> None:
         """Cut the power during the `operation`-th program or erase of the journal's chip from now
@@ -163,11 +173,12 @@ class EmulatedPico(BarePico):
         patches.quieten_pwm(mcu, self._duty)
         self.journal_bus = buses.TimedSpi(mcu, self.journal.exchange_all)
         self.display = Oled()
-        bus = self.on_bus or self.display
-        end = self._drawn if bus is self.display else bus.end
-        self.display_bus = buses.TimedI2c(
-            mcu.i2c[0], mcu.core, self._clock, bus.begin, bus.octet, end
-        )
+        bus = self.on_bus
+        if bus is None:
+            begin, octet, end = self._write_begins, self._write_goes_on, self._drawn
+        else:
+            begin, octet, end = bus.begin, bus.octet, bus.end
+        self.display_bus = buses.TimedI2c(mcu.i2c[0], mcu.core, self._clock, begin, octet, end)
         self._playing = self._clock.create_alarm(self._play_on)
         self._listen(self.pins["journal_select"].gpio)
 
@@ -211,6 +222,13 @@ class EmulatedPico(BarePico):
         if self.on_buzzer is not None:
             self.on_buzzer(self.t_us, hertz)
         self._notice()
+
+    def _write_begins(self, address: int) -> bool:
+        return self._plugged and self.display.begin(address)
+
+    def _write_goes_on(self, octet: int) -> None:
+        if self._plugged:
+            self.display.octet(octet)
 
     def _drawn(self) -> None:
         writes = self.display.writes

@@ -70,12 +70,7 @@ def changed(
 def compiled(board: str) -> dict[str, bytes]:
     """Return the files that a shoe on `board` runs, by path. Compiling takes seconds, so they are
     kept between runs under a name that depends on all sources and on how they are compiled."""
-    digest = hashlib.sha256(board.encode())
-    for module in (modules, *_STEPS):
-        digest.update(Path(str(module.__file__)).read_bytes())
-    for path, source in modules.sources().items():
-        digest.update(f"{path} {len(source)}\n".encode() + source)
-    file = cache() / f"mpy-{digest.hexdigest()[:32]}.cbor"
+    file = _kept(board)
     if not file.exists():
         made = modules.bench_modules() if board == BENCH else modules.modules_of(board)
         with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as unfinished:
@@ -83,6 +78,20 @@ def compiled(board: str) -> dict[str, bytes]:
         Path(unfinished.name).rename(file)  # atomic: another run may do the same now
     found: dict[str, bytes] = cbor2.loads(file.read_bytes())
     return found
+
+
+def is_compiled(board: str) -> bool:
+    """Whether `compiled` has kept what it returns, and so takes no time."""
+    return _kept(board).exists()
+
+
+def _kept(board: str) -> Path:
+    digest = hashlib.sha256(board.encode())
+    for module in (modules, *_STEPS):
+        digest.update(Path(str(module.__file__)).read_bytes())
+    for path, source in modules.sources().items():
+        digest.update(f"{path} {len(source)}\n".encode() + source)
+    return cache() / f"mpy-{digest.hexdigest()[:32]}.cbor"
 
 
 def script_for(board: str, source: str) -> bytes:

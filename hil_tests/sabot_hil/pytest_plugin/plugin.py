@@ -10,16 +10,37 @@ import random
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sabot.errors import ImageUnusable
-from sabot_hil.capabilities import Bench, BrokenRig, Clock, Measure, Power, ShoeLink, Target, Unable
+from sabot_hil.capabilities import (
+    Bench,
+    BrokenRig,
+    Clock,
+    Compare,
+    Measure,
+    Power,
+    Prompt,
+    ShoeLink,
+    Target,
+    Unable,
+)
 from sabot_hil.kit.private_runtime import private_runtime
-from sabot_hil.report.results import Measurement
-from sabot_hil.targets import NoSuchTarget, TargetChoice, choice_of, handed_in, make_target
+from sabot_hil.report.limits import limit_of
+from sabot_hil.report.results import Comparison, Measurement
+from sabot_hil.targets import (
+    BOARD,
+    NoSuchTarget,
+    TargetChoice,
+    choice_of,
+    handed_in,
+    make_prompt,
+    make_target,
+)
 
 if TYPE_CHECKING:  # nothing is imported here that only a test with a target needs
     from sabot_hil.kit.witness import Witness
@@ -27,6 +48,8 @@ if TYPE_CHECKING:  # nothing is imported here that only a test with a target nee
 _BROKEN = pytest.StashKey[str]()
 _WITNESSES = pytest.StashKey[list["Witness"]]()
 _MEASURED = pytest.StashKey[list[Measurement]]()
+_COMPARED = pytest.StashKey[list[Comparison]]()
+_PROMPT = pytest.StashKey[Prompt]()
 _SUMMARY = pytest.StashKey[dict[str, str]]()
 _CHOICE = pytest.StashKey[TargetChoice]()
 _ABOUT = pytest.StashKey[dict[str, str]]()
@@ -67,7 +90,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(reporter, "sabot report")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    stash = session.config.stash
+    if _PROMPT in stash:
+        try:
+            stash[_PROMPT].close()
+        except BrokenRig as cause:
+            stash[_BROKEN] = f"the rig is broken: {cause}"
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            print(stash[_BROKEN], file=sys.stderr)
+        del stash[_PROMPT]
     # Its summary imports all of Hypothesis, 0.7 s, even if no test has used it.
     manager = session.config.pluginmanager
     if "hypothesis" not in sys.modules and manager.hasplugin("hypothesispytest"):
@@ -173,6 +206,9 @@ def measure(request: pytest.FixtureRequest) -> Measure:
         at_most: float | None = None,
         at_least: float | None = None,
     ) -> None:
+        target = request.config.stash[_CHOICE].name
+        at_most = None if at_most is None else limit_on(target, name, at_most)
+        at_least = None if at_least is None else limit_on(target, name, at_least)
         measured = Measurement(name, value, unit, at_most, at_least)
         request.node.stash.setdefault(_MEASURED, []).append(measured)
         shown = f"{value:g} {unit}" + (f" ({measured.limits})" if measured.limits else "")
@@ -180,6 +216,37 @@ def measure(request: pytest.FixtureRequest) -> Measure:
         if not measured.good:
             beyond = f"{name}: {value:g} {unit}, allowed: {measured.limits}"
             pytest.fail(beyond + (f" ({of})" if of else ""))
+
+    return note
+
+
+def limit_on(target: str, name: str, emulated: float) -> float:
+    """Return the limit of a measurement on this target; `emulated` is the emulated Pico's."""
+    row = limit_of(name)
+    return row.board if target == BOARD and row is not None else emulated
+
+
+@pytest.fixture
+def pico(request: pytest.FixtureRequest) -> Prompt:
+    """A bare Pico at its prompt, the same one for all tests."""
+    stash = request.config.stash
+    if _PROMPT not in stash:
+        stash[_PROMPT] = make_prompt(stash[_CHOICE])
+        stash[_ABOUT].update(stash[_PROMPT].about())
+    return stash[_PROMPT]
+
+
+@pytest.fixture
+def compare(request: pytest.FixtureRequest) -> Compare:
+    """`compare(name, value)`: into the report, beside what the emulator has for it."""
+    from sabot_hil.emulation.assumptions import TABLE
+
+    compared = request.node.stash.setdefault(_COMPARED, [])
+    of_all = request.config.stash.setdefault(_COMPARED, [])
+
+    def note(name: str, measured: float, /) -> None:
+        compared.append(TABLE[name].compared(measured))
+        of_all.append(compared[-1])
 
     return note
 
@@ -209,6 +276,23 @@ def progress(request: pytest.FixtureRequest) -> Callable[[str], None]:
                 terminal.write_line(line)
 
     return show
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say where the emulator is wrong about a bare Pico, and what to change."""
+    compared = config.stash.get(_COMPARED, [])
+    if not compared:
+        return
+    differ = [each for each in compared if not each.agrees]
+    agree = f"{len(compared) - len(differ)} of {len(compared)} figures"
+    terminalreporter.write_line(f"The emulator agrees with this Pico in {agree}.")
+    for each in differ:
+        terminalreporter.write_line(
+            f"  {each.name}: {each.measured:.4g} {each.unit} here, {each.emulated:.4g} on the "
+            f"emulator; {each.change}"
+        )
 
 
 # The outcome of a test
@@ -296,6 +380,7 @@ def pytest_runtest_makereport(
             [each.name, each.value, each.unit, each.at_most, each.at_least]
             for each in stash.get(_MEASURED, [])
         ],
+        "compared": [asdict(each) for each in stash.get(_COMPARED, [])],
         "about": about,
         "summary": list(stash.get(_SUMMARY, {}).items()),
         "seed": stash.get(_SEED, None),

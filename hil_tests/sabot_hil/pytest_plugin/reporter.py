@@ -17,7 +17,7 @@ from sabot_hil.capabilities import BrokenRig
 from sabot_hil.emulation.uf2 import ENVIRONMENT
 from sabot_hil.report import page
 from sabot_hil.report import results as result_files
-from sabot_hil.report.results import Measurement, Result, SuiteRun
+from sabot_hil.report.results import Comparison, Measurement, Result, SuiteRun
 
 STOPPED = "stopped before its end"
 
@@ -67,7 +67,8 @@ def repeat_command(
     words += ["--target", option.target]
     words += [] if option.bench is None else ["--bench", option.bench]
     image = option.uf2 or os.environ.get(ENVIRONMENT)
-    words += ["--uf2", str(Path(image).resolve())] if image and option.target == "emulator" else []
+    emulated = option.target in ("emulator", "pico:emulator")
+    words += ["--uf2", str(Path(image).resolve())] if image and emulated else []
     words += ["--minutes", f"{option.minutes:g}"] if option.minutes else []
     words += ["-k", only] if only else []
     seed = option.seed if seed is None else seed
@@ -116,6 +117,7 @@ class Reporter:
         self._broken = self._broken or own.get("broken") or ""
         if report.when == "call":
             result.measurements = [Measurement(*each) for each in own.get("measured", [])]
+            result.comparisons = [Comparison(**each) for each in own.get("compared", [])]
             result.summary = [(what, said) for what, said in own.get("summary", [])]
         stopped = why_stopped(report)
         if stopped and result.outcome != "failed":

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sabot.html import as_text, page
-from sabot_hil.report.results import Measurement, Result, SuiteRun
+from sabot_hil.report.limits import BOARD, EMULATOR, LIMITS
+from sabot_hil.report.results import Comparison, Measurement, Result, SuiteRun
 
 FILE = "report.html"
 _WORD_BYTES = 4
@@ -28,7 +29,9 @@ def render_page(run: SuiteRun) -> str:
         _html_verdict(run),
         _html_table("", (), run.about.items(), "facts"),
         *(_summary(result) for result in run.results),
+        _comparisons(run.comparisons),
         _measurements(run.measurements),
+        _limits(run.measurements),
         *(_failure(result) for result in failed),
         _html_table("Stopped", ("Test", "Why"), ((_short(r.test), r.reason) for r in stopped)),
         _html_table(
@@ -87,6 +90,24 @@ def _summary(result: Result) -> str:
     return _html_table(_short(result.test).capitalize(), (), result.summary, "summary")
 
 
+def _comparisons(compared: Sequence[Comparison]) -> str:
+    rows = "".join(
+        f"<tr><td>{as_text(each.name)}</td>"
+        f'<td class="number">{each.measured:,.6g} {as_text(each.unit)}</td>'
+        f'<td class="number">{each.emulated:,.6g} ± {each.within:g}</td>'
+        f'<td class="{"passed" if each.agrees else "failed"}">{as_text(each.verdict)}</td></tr>'
+        for each in compared
+    )
+    if not rows:
+        return ""
+    titles = ("What", "Measured here", "Emulator", "What follows")
+    head = "<tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr>"
+    return (
+        "<h2>What the emulator assumes</h2>"
+        f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+    )
+
+
 def _measurements(measured: Sequence[tuple[str, Measurement]]) -> str:
     if not measured:
         return ""
@@ -101,6 +122,21 @@ def _measurements(measured: Sequence[tuple[str, Measurement]]) -> str:
     titles = ("What", "Measured", "", "Allowed", "Left", "Test")
     head = "<tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr>"
     return f"<h2>Measurements</h2><table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
+
+def _limits(measured: Sequence[tuple[str, Measurement]]) -> str:
+    """The limits that were looked at, and where each was ever measured."""
+    names = [each.name for _, each in measured if each.limits]
+    rows = [row for row in LIMITS if any(name.startswith(row.what) for name in names)]
+    titles = ("What", f"On the {EMULATOR}", f"On a {BOARD}", "Last measured")
+    return _html_table(
+        "Limits, and where they were measured",
+        titles,
+        (
+            (row.what, f"{row.emulated:,g} {row.unit}", f"{row.board:,g} {row.unit}", row.measured)
+            for row in rows
+        ),
+    )
 
 
 def _gauge(each: Measurement) -> str:

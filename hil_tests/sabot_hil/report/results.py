@@ -52,6 +52,30 @@ class Measurement:
         return f"{100 * abs(limit - self.value) / limit:.0f} %" if self.good else "none"
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A figure of a board beside what the emulator has for it."""
+
+    name: str
+    measured: float
+    unit: str
+    emulated: float
+    within: float
+    """A larger difference than this is one; in `unit`."""
+    change: str
+    """What to change in the emulator if it is one."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the emulator is right about it."""
+        return abs(self.measured - self.emulated) <= self.within
+
+    @property
+    def verdict(self) -> str:
+        """What follows from it, for people."""
+        return "agrees" if self.agrees else self.change
+
+
 @dataclass(slots=True)
 class Result:
     """The result of one test."""
@@ -67,6 +91,7 @@ class Result:
     detail: str = ""
     """The full text of a failure."""
     measurements: list[Measurement] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
     summary: list[tuple[str, str]] = field(default_factory=list)
     """What was done, and the outcome, for people, in this order."""
     passes: list[tuple[int, str]] = field(default_factory=list)
@@ -95,6 +120,11 @@ class SuiteRun:
     def measurements(self) -> list[tuple[str, Measurement]]:
         """Every measurement with its test."""
         return [(result.test, each) for result in self.results for each in result.measurements]
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """Every figure that was compared with the emulator's."""
+        return [each for result in self.results for each in result.comparisons]
 
 
 def write_results(run: SuiteRun, folder: Path) -> None:
@@ -146,6 +176,7 @@ def read_results(folder: Path) -> SuiteRun:
 def _result_of(document: Mapping[str, Any]) -> Result:
     result = Result(**{"seconds": 0.0, **document})
     result.measurements = [Measurement(**each) for each in document["measurements"]]
+    result.comparisons = [Comparison(**each) for each in document.get("comparisons", [])]
     result.summary = [(str(what), str(said)) for what, said in document.get("summary", [])]
     result.passes = [(int(t_us), str(samples)) for t_us, samples in document["passes"]]
     return result

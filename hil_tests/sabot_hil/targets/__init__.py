@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 
 import sabot_firmware
 from sabot.errors import SabotError, did_you_mean
-from sabot_hil.capabilities import Target, session_with
+from sabot_hil.capabilities import Prompt, Target, Unable, session_with
 
 if TYPE_CHECKING:  # what makes and asks a target is imported when one is made or asked
     from sabot_hil.kit.witness import Witness
+
+
+BOARD, BARE = "board", "pico"
+"""The targets that are followed by a serial number: a whole shoe, and a Pico on its own."""
+
+EMULATED = "emulator"
+"""In place of a bare Pico's serial number: the emulated one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +28,7 @@ class TargetChoice:
     name: str = "sim"
     """One of TARGETS."""
     serial: str = ""
-    """For a board: the shoe's USB serial number."""
+    """For a board: the shoe's USB serial number. For a bare Pico: its own, or "emulator"."""
     bench: str = ""
     """For a board: the USB serial number of the bench board that it is wired to. For an emulated
     Pico: "emulator" if it is wired to an emulated bench board."""
@@ -42,12 +49,14 @@ def choice_of(
 ) -> TargetChoice:
     """Return the choice that `--target` stands for. Raises NoSuchTarget."""
     name, colon, serial = text.partition(":")
-    if name not in TARGETS or bool(colon) != (name == "board"):
+    if name not in TARGETS or bool(colon) != (name in (BOARD, BARE)):
         raise NoSuchTarget(f"no target has the name {text!r}; {did_you_mean(text, _SPELT)}")
     if name == "board" and not (serial and bench):
         raise NoSuchTarget(
             "a board needs its serial number and its bench: board:SERIAL --bench SERIAL"
         )
+    if name == BARE and (not serial or bench):
+        raise NoSuchTarget("a bare Pico needs its serial number and no bench: pico:SERIAL")
     if name == "emulator" and bench not in (None, "emulator"):
         raise NoSuchTarget(
             f"an emulated shoe has no bench {bench!r}; use --bench emulator, or leave it out"
@@ -66,6 +75,21 @@ def make_target(
     return TARGETS[choice.name](choice, unit, folder, witness or Witness())
 
 
+def make_prompt(choice: TargetChoice) -> Prompt:
+    """Return the chosen bare Pico, at its prompt. Raises Unable for another target, and SabotError
+    if there is none, or it has Sabot."""
+    if choice.name != BARE:
+        raise Unable("this is for a Pico on its own: --target pico:SERIAL")
+    if choice.serial == EMULATED:
+        from sabot_hil.emulation.uf2 import find_image, read_image
+        from sabot_hil.targets.emulated_prompt import EmulatedPrompt
+
+        return EmulatedPrompt(read_image(find_image(choice.image)))
+    from sabot_hil.targets.bare_prompt import RealPrompt
+
+    return RealPrompt(choice.serial, patience_s=_RESTART_S)
+
+
 def handed_in(choice: TargetChoice) -> dict[str, str]:
     """Return what is to be judged, for the report: `Firmware` and `Board`, and of a real shoe its
     `Unit`.
@@ -77,7 +101,9 @@ def handed_in(choice: TargetChoice) -> dict[str, str]:
     from sabot_hil.kit import releases
     from sabot_hil.kit.witness import firmware_text
 
-    if choice.name == "board":
+    if choice.name == BARE:
+        return {}  # no firmware of ours is on it
+    if choice.name == BOARD:
         return _asked(choice)
     board = _BOARDS[choice.name]
     build = build_of(releases.compiled(board))
@@ -124,10 +150,17 @@ def _board_target(choice: TargetChoice, unit: str, folder: Path, witness: "Witne
     return BoardTarget(choice.serial, choice.bench, witness)
 
 
+def _no_shoe(choice: TargetChoice, unit: str, folder: Path, witness: "Witness") -> Target:
+    raise Unable("a bare Pico is no shoe: this test needs one")
+
+
 TARGETS: dict[str, Callable[[TargetChoice, str, Path, "Witness"], Target]] = {
     "sim": _sim_target,
     "emulator": _emulator_target,
-    "board": _board_target,
+    BOARD: _board_target,
+    BARE: _no_shoe,
 }
+_RESTART_S = 10.0
+"""The command has examined a bare Pico, and restarted it, just before its tests."""
 _BOARDS = {"sim": "sim", "emulator": "pico"}
-_SPELT = ("sim", "emulator", "board:SERIAL")
+_SPELT = ("sim", "emulator", "board:SERIAL", "pico:SERIAL")

@@ -19,9 +19,10 @@ from sabot_hil.capabilities import BrokenRig, Seen, Unable
 from sabot_hil.emulation.oled import ADDRESS, Oled
 from sabot_hil.kit.waiting import wait_until
 from sabot_hil.kit.witness import Witness, Witnessed
-from sabot_hil.targets.bench_board import BenchBoard, runs_of_samples
+from sabot_hil.targets.bench_board import BenchBoard, RigRefused, runs_of_samples
 from sabot_hil.targets.edge import Edge, OpenLine, RealEdge
 from sabot_hil.targets.hands import Hands
+from sabot_hil.targets.usb_device import UsbDevice
 from sabot_protocol import enums
 from sabot_protocol.rig import rig
 
@@ -267,6 +268,10 @@ class BoardBench(Hands):
         self._board.edge.pass_s(_RELEASED_S)
         return self.settle()
 
+    def plug_display(self, plugged: bool) -> None:
+        """Raise Unable."""
+        raise Unable("the bench board cannot take its display off the bus")
+
     def settle(self) -> Outputs:
         """Wait until nothing has changed for a while."""
         now_s = self._board.edge.now_s
@@ -303,6 +308,21 @@ class BoardShoe:
     def port(self) -> str:
         """The shoe's port; waits until USB has started after power on."""
         return self._when_there(lambda: self._edge.port(self.unit))
+
+    def suspend(self, seconds: float) -> None:
+        """Let the host suspend its USB port for so long."""
+        self.detach()
+        self._usb().suspend(seconds)
+
+    def replug(self) -> None:
+        """Let the host take its USB device away and take it back."""
+        self.detach()
+        self._usb().replug()
+
+    def _usb(self) -> UsbDevice:
+        if self._edge.emulated:
+            raise Unable("the emulated USB host cannot do this")
+        return UsbDevice(self.unit)
 
     def attach(self) -> Client:
         """A new session; ends an earlier one."""
@@ -361,6 +381,22 @@ class BoardPower:
         self._board.command(rig.BROWN_OUT, us)
         self._eyes.wait_for(lambda: self._eyes.supply, _SUPPLY_S)
         self._eyes.wants_supply = True
+
+    def sag(self, volts: float, *, fall_ms: float, low_ms: float, rise_ms: float) -> None:
+        """Let the supply sag. Raises Unable if this bench board has no filter for its level."""
+        us = [round(1000 * ms) for ms in (fall_ms, low_ms, rise_ms)]
+        self._eyes.wants_supply = None  # the sense may see the sag
+        try:
+            self._board.command(rig.SAG, round(1000 * volts), *us)
+        except RigRefused as refused:
+            if refused.reason != "not_fitted":
+                raise
+            raise Unable(
+                "this bench board has no filter for the level of the supply; see hil_tests/wiring"
+            ) from None
+        finally:
+            self._eyes.wait_for(lambda: self._eyes.supply, _SUPPLY_S)
+            self._eyes.wants_supply = True
 
     def off_in_flash(self, operation: int, share: float) -> None:
         """Raise Unable."""

@@ -5,7 +5,7 @@ import os
 import tty
 
 from sabot.errors import NoShoe
-from sabot_hil.emulation.pico import EmulatedPico
+from sabot_hil.emulation.bare import BarePico
 
 _S = 1_000_000  # in us
 _WRITE_US = 60 * _S
@@ -17,7 +17,7 @@ class EmulatedPort:
 
     name = "emulator"
 
-    def __init__(self, pico: EmulatedPico) -> None:
+    def __init__(self, pico: BarePico) -> None:
         self._pico = pico
         self._open = True
         pico.usb_read()  # drop what came while no host was there
@@ -57,7 +57,7 @@ class Terminal:
     passes, at most a millisecond late.
     """
 
-    def __init__(self, pico: EmulatedPico) -> None:
+    def __init__(self, pico: BarePico) -> None:
         self._pico = pico
         self._ours, self._theirs = os.openpty()
         tty.setraw(self._theirs)

@@ -204,6 +204,10 @@ class EmulatedBench(Hands):
         self._pico.run_us(_HELD_US)
         return self.settle()
 
+    def plug_display(self, plugged: bool) -> None:
+        """Plug the display in or out."""
+        self._pico.plug_display(plugged)
+
     def settle(self) -> Outputs:
         """Wait until outputs and journal have been quiet for a while. Raises SimulatorFailed."""
         begin_us = self._pico.t_us
@@ -298,6 +302,14 @@ class EmulatedShoe:
             self._terminal = Terminal(self._pico)
         return self._terminal.name
 
+    def suspend(self, seconds: float) -> None:
+        """Raise Unable."""
+        raise Unable("the emulated USB host cannot do this")
+
+    def replug(self) -> None:
+        """Raise Unable."""
+        raise Unable("the emulated USB host cannot do this")
+
     def attach(self) -> Client:
         """A new session; ends an earlier one."""
         return Client(self.line(), now_s=lambda: self._clock.now_us() / _S, keys=self.keys)
@@ -359,6 +371,10 @@ class EmulatedPower:
         """Leave the processor without power for `us` microseconds; the journal's chip continues
         its operation."""
         self._pico.brown_out(us)
+
+    def sag(self, volts: float, *, fall_ms: float, low_ms: float, rise_ms: float) -> None:
+        """Raise Unable."""
+        raise Unable("the emulated supply is on or off")
 
     def off_in_flash(self, operation: int, share: float) -> None:
         """Cut the power during an operation of the journal's chip from now on."""

@@ -92,6 +92,12 @@ class _SimLink:
         self._witness = witness
         self._open: Port | None = None
 
+    def suspend(self, seconds: float) -> None:
+        raise Unable("a simulated shoe has no USB")
+
+    def replug(self) -> None:
+        raise Unable("a simulated shoe has no USB")
+
     def attach(self) -> Client:
         return Client(self.line())
 
@@ -130,6 +136,9 @@ class SimulatedBench(Hands):
         self._bench.play(samples)
         return begin_us
 
+    def plug_display(self, plugged: bool) -> None:
+        raise Unable("a simulated shoe's display has no plug")
+
     def settle(self) -> Outputs:
         return self._bench.settle()
 
@@ -167,6 +176,9 @@ class _Power:
 
     def brown_out(self, us: int) -> None:
         raise Unable("the simulator cannot cut the power for so short a time")
+
+    def sag(self, volts: float, *, fall_ms: float, low_ms: float, rise_ms: float) -> None:
+        raise Unable("a simulated shoe has no supply that could sag")
 
     def off_in_flash(self, operation: int, share: float) -> None:
         raise Unable(

@@ -198,6 +198,23 @@ def test_a_usb_host_with_nothing_to_send_sends_nothing_and_loses_nothing(
     assert answers(usb) == [bytes(64)] and len(host.to_chip) == 36
 
 
+def test_a_usb_host_that_does_not_read_leaves_the_chip_s_transfers_open(
+    chip: SleepingChip,
+) -> None:
+    """The package's host has no such state."""
+    host = patches.UsbHost(chip.mcu, lambda: None)
+    usb = chip.mcu.usb_ctrl
+
+    def done() -> bool:
+        return bool(usb._buff_status & 1 << 4)  # endpoint 2, to the host
+
+    host.reads = False
+    usb._indicate_buffer_ready(2, False)
+    assert not done()
+    host.reads = True
+    assert done()
+
+
 def test_the_peripherals_have_the_clock_of_micropython(chip: SleepingChip) -> None:
     still(chip.mcu.clk_peri != 48_000_000, patches.set_peripheral_clock)
     patches.set_peripheral_clock(chip.mcu)

@@ -10,6 +10,8 @@ import pytest
 
 import sabot_firmware
 from sabot.release import layout
+from sabot.release.compiling import modules
+from sabot_hil import cli
 from sabot_hil.kit import releases
 from sabot_hil.kit.witness import Witness
 from sabot_hil.pytest_plugin import plugin
@@ -234,3 +236,17 @@ def test_several_workers_write_one_report(pytester: pytest.Pytester) -> None:
 def test_without_a_report_nothing_is_written(pytester: pytest.Pytester, tmp_path: Path) -> None:
     _run(pytester, "def test_a(): pass").assert_outcomes(passed=1)
     assert not list(pytester.path.glob("*.json"))
+
+
+@pytest.mark.parametrize("board", ["sim", releases.BENCH])
+def test_the_command_says_what_it_compiles_and_nothing_if_that_is_done(
+    board: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the simulator and for a bench board it was silent for seconds."""
+    monkeypatch.setattr(releases, "cache", lambda: tmp_path)
+    monkeypatch.setattr(modules, "modules_of", lambda board: {})
+    monkeypatch.setattr(modules, "bench_modules", dict)
+    cli._compile(board)
+    assert capsys.readouterr().out.startswith("The firmware, compiled once for each version ... ")
+    cli._compile(board)
+    assert capsys.readouterr().out == ""

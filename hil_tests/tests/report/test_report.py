@@ -11,6 +11,7 @@ from sabot_hil.report import page
 from sabot_hil.report.compare import differences, worse
 from sabot_hil.report.results import (
     FILE,
+    Comparison,
     Measurement,
     Result,
     SuiteRun,
@@ -40,6 +41,20 @@ def test_a_run_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         run = replace(run, unfinished=unfinished)
         write_results(run, tmp_path)
         assert read_results(tmp_path) == run
+
+
+def test_figures_of_a_bare_pico_are_kept_and_shown_beside_the_emulator_s(tmp_path: Path) -> None:
+    run = _run()
+    run.results[0].comparisons = [
+        Comparison("a miss", 61.0, "cycles", 50.0, 1.5, "change MISS_CYCLES from 50 to 61"),
+        Comparison("a flush", 1040.0, "cycles", 1050.0, 60.0, "change FLUSH_CYCLES"),
+    ]
+    write_results(run, tmp_path)
+    assert read_results(tmp_path) == run
+    shown = page.render_page(run)
+    assert "What the emulator assumes" in shown and "change MISS_CYCLES from 50 to 61" in shown
+    assert "change FLUSH_CYCLES" not in shown and ">agrees<" in shown
+    assert "What the emulator assumes" not in page.render_page(_run())
 
 
 @pytest.mark.parametrize(

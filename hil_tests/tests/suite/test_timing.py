@@ -1,12 +1,13 @@
 """What the suite's tests of the lock say when they fail."""
 
+import inspect
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
 
 from sabot.sim.waveform import pass_samples
-from sabot_hil.capabilities import Seen
+from sabot_hil.capabilities import Seen, Unable
 from sabot_hil.suite.acceptance import test_timing
 from sabot_protocol import cards
 
@@ -63,3 +64,21 @@ def test_a_lock_that_shut_before_the_last_mark_is_a_fault_and_not_the_best_time(
     early, good = (f"7S, card {n + 1} at 1000 mm/s, offset {n}.000 ms" for n in range(2))
     measured.assert_any_call("due cards that found the lock shut", 1, "cards", early, at_most=0)
     measured.assert_called_with("last mark to lock", 2.0, "ms", good, at_most=4.2)
+
+
+@pytest.mark.parametrize(
+    ("emulated", "measures_shoe", "skipped"),
+    [(True, True, False), (False, True, False), (False, False, True)],
+    ids=["emulator", "a real shoe", "simulator"],
+)
+def test_times_are_measured_wherever_they_say_something_of_the_shoe(
+    emulated: bool, measures_shoe: bool, skipped: bool
+) -> None:
+    """All were skipped on a real shoe, as if its times were those of the simulator."""
+    clock = MagicMock(emulated=emulated, measures_shoe=measures_shoe)
+    check = inspect.unwrap(test_timing._time_is_the_chips)
+    if skipped:
+        with pytest.raises(Unable, match="those of this machine"):
+            check(clock)
+    else:
+        check(clock)

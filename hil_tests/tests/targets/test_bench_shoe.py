@@ -23,6 +23,7 @@ from sabot_hil.capabilities import BrokenRig, Unable, session_with
 from sabot_hil.emulation.oled import glyphs
 from sabot_hil.kit.dealer import load_cards
 from sabot_hil.kit.waiting import wait_until
+from sabot_hil.suite.acceptance.surroundings import test_surroundings
 from sabot_hil.targets import NoSuchTarget, bench_board, choice_of
 from sabot_hil.targets import bench_shoe as board_module
 from sabot_hil.targets.bench_board import BenchBoard, runs_of_samples
@@ -114,6 +115,7 @@ class _BoardPins:
         self.screen = _Queue()
         self.stuck = 0
         self.supply = False
+        self.sagged: list[tuple[int, int, int, int]] = []
         self.contacts: dict[str, bool] = {}
         self._outputs = Outputs()
         self._begin_s = time.monotonic()
@@ -140,6 +142,14 @@ class _BoardPins:
     def brown_out(self, us: int) -> None:
         self.power(False)
         self.power(True)
+
+    sags = False
+
+    def sag(self, mv: int, fall_us: int, low_us: int, rise_us: int) -> None:
+        """Below the 1.8 V that a chip needs it starts again."""
+        self.sagged.append((mv, fall_us, low_us, rise_us))
+        if mv < 1800:
+            self.brown_out(low_us)
 
     def contact(self, part: str, on: bool) -> None:
         self.contacts[part] = on
@@ -285,6 +295,25 @@ def test_switches_keep_their_positions_over_a_power_cycle(
     board_target.power.on()
     board_target.power.brown_out(1000)
     board_target.bench.wait_for(lambda shown: bool(shown.title), "started again")
+
+
+def test_a_supply_sags_only_by_a_bench_board_with_the_filter(board_target: BoardTarget) -> None:
+    board_target.power.on()
+    with pytest.raises(Unable, match="no filter for the level of the supply; see hil_tests/wiring"):
+        board_target.power.sag(1.8, fall_ms=1, low_ms=1, rise_ms=1)
+
+
+def test_the_suite_of_slow_ramps_runs_on_a_bench_board_with_the_filter(
+    board_target: BoardTarget, fake: FakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.board.sags = True
+    judged: list[BoardTarget] = []  # without the log: this shoe's keys are not in the folder
+    monkeypatch.setattr(test_surroundings, "_judge", lambda target, _: judged.append(target))
+    board_target.power.on()
+    test_surroundings.test_a_supply_that_falls_and_rises_slowly_leaves_a_round_as_it_was(
+        board_target, tmp_path
+    )
+    assert judged and fake.board.sagged[-1] == (0, 1_000_000, 200_000, 1_000_000)
 
 
 def test_an_emulated_shoe_has_an_emulated_bench_board_or_none() -> None:

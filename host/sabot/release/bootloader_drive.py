@@ -1,4 +1,4 @@
-"""Puts MicroPython on an RP2040 whose boot loader shows up as a drive.
+"""Puts MicroPython on a Pico or Pico 2 whose boot loader shows up as a drive.
 
 It does so while the board has no software, or if BOOTSEL was held while it was plugged in.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from sabot.errors import BoardUnfit, FlashBroken, ImageUnusable, NoShoe, PortBusy, PortNotFound
 from sabot.link import ports
 from sabot.release import uf2
+from sabot.release.picos import PICOS
 from sabot.retry import retried
 from sabot_protocol.release import ReleaseError, numbers_of
 
@@ -23,10 +24,8 @@ MOUNTS = Path("/proc/mounts")
 DISKS = Path("/dev/disk/by-id")
 """Where udev names the disks of this machine."""
 
-_DISK = "usb-RPI_RP2_*-part1"
 _INFO = "INFO_UF2.TXT"
 _BOARD_ID = "Board-ID: "
-_RP2040 = "RPI-RP2"
 _FAT = ("vfat", "msdos")
 _MOST_INFO_BYTES = 4096
 _NAME = "micropython.uf2"
@@ -36,13 +35,13 @@ _PAUSE_S = 0.2
 _AGAIN = "hold BOOTSEL while you plug the board in, and try again"
 
 
-def image_bytes(path: Path, oldest: str) -> bytes:
-    """Read the UF2 file at `path`, which must be MicroPython `oldest` or newer for a Pico.
+def image_bytes(path: Path, oldest: str, board: str = "pico") -> bytes:
+    """Read the UF2 file at `path`, which must be MicroPython `oldest` or newer for this board.
 
     Raises ImageUnusable.
     """
-    how = f"get RPI_PICO v{oldest} (.uf2) from the MicroPython project"
-    image, data = uf2.read_whole(path, how)
+    how = f"get {PICOS[board].download} v{oldest} (.uf2) from the MicroPython project"
+    image, data = uf2.read_whole(path, how, board)
     try:
         old = numbers_of(image.version.partition("-")[0]) < numbers_of(oldest)
     except ReleaseError:
@@ -54,19 +53,20 @@ def image_bytes(path: Path, oldest: str) -> bytes:
     return data
 
 
-def find_bootloader(mounts: Path = MOUNTS, disks: Path = DISKS) -> Path:
-    """Return the drive of the only RP2040 in its boot loader.
+def find_bootloader(mounts: Path = MOUNTS, disks: Path = DISKS, board: str = "pico") -> Path:
+    """Return the drive of the only board of this kind in its boot loader.
 
     Raises BoardUnfit if there is none, more than one, or only a drive of another chip.
     """
+    pico = PICOS[board]
     drives = {drive: _board_id(drive) for drive in _mounted(mounts)}
-    found = [drive for drive, board in drives.items() if board == _RP2040]
-    others = [f"{drive} belongs to {board}" for drive, board in drives.items() if board]
+    found = [drive for drive, said in drives.items() if said == pico.drive]
+    others = [f"{drive} belongs to {said}" for drive, said in drives.items() if said]
     if len(found) > 1:
         raise BoardUnfit(f"{' and '.join(map(str, found))}: more than one board; detach the others")
     if not found and others:
-        raise BoardUnfit(f"{others[0]}, not an RP2040; attach a Raspberry Pi Pico")
-    there = [os.path.realpath(each) for each in sorted(disks.glob(_DISK))]
+        raise BoardUnfit(f"{others[0]}, not an {pico.chip}; attach a {pico.machine}")
+    there = [os.path.realpath(each) for each in sorted(disks.glob(pico.disk))]
     if not found and there:
         raise BoardUnfit(
             f"{there[0]}: the drive of a board in its boot loader, which is not mounted; mount it, "
@@ -127,13 +127,15 @@ def put_micropython(
     opens: Callable[[str], bool] = opens,
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
+    board: str = "pico",
 ) -> str:
     """Put MicroPython on the board in its boot loader, wait until it has started, return its port.
 
-    The port is `port` or, with None, the one that appears. Raises BoardUnfit if there is no such
-    board or more than one, FlashBroken if the board does not take the image or does not start.
+    `board` is its kind. The port is `port` or, with None, the one that appears. Raises BoardUnfit
+    if there is no such board or more than one, FlashBroken if the board does not take the image or
+    does not start.
     """
-    drive = find_bootloader(mounts, disks)
+    drive = find_bootloader(mounts, disks, board)
     before = {info.serial for info in attached()}
     failed = copy_image(image, drive)
 

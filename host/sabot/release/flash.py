@@ -35,6 +35,7 @@ from sabot.link.client import Client
 from sabot.release import build as releases
 from sabot.release import layout
 from sabot.release.build import Release
+from sabot.release.picos import PICOS
 from sabot.release.update import Progress
 from sabot.retry import retried
 from sabot_protocol import release
@@ -46,7 +47,7 @@ _OLD = ("boot.py", "b.code", "b.list", "state/boot.new", "state/update")
 """Files to remove: those that MicroPython would run or import instead, those of the other slot, and
 those that ask for something at the next start."""
 
-_BOARDS = {"Raspberry Pi Pico with RP2040": "pico"}
+_BOARDS = {each.says: each.board for each in PICOS.values()}
 _SIMULATED = "linux"  # the platform that the simulated board's MicroPython is for
 _OUR_MAIN = "from boot import start"
 
@@ -97,7 +98,7 @@ print(repr((sys.platform, getattr(sys.implementation, "_machine", ""),
 """
 
 
-class _Prompt(SerialTransport):  # type: ignore[misc]  # mpremote has no types
+class Prompt(SerialTransport):  # type: ignore[misc]  # mpremote has no types
     """mpremote's transport, but an answer that it does not understand is only an error. mpremote
     would also print it to standard output, which is for results only."""
 
@@ -235,7 +236,7 @@ def flash(
         if not force:
             raise BoardUnfit(f"{port}: Sabot runs there; `sabot update` puts a release on it")
         open_repl()
-    with _prompt(port, unit) as board:
+    with prompt(port, unit) as board:
         with _reported_as(NoShoe, f"{port}: lost while it was examined", "flash it again"):
             missing = _missing_files(port, board, files, manifest, force)
         what = f"{port}: flashing broke off"
@@ -260,13 +261,13 @@ def flash(
 
 
 @contextmanager
-def _prompt(port: str, unit: str) -> Iterator[SerialTransport]:
+def prompt(port: str, unit: str) -> Iterator[SerialTransport]:
     """MicroPython's raw REPL after a soft reset."""
     url = ports.resolve(unit, ask=False)
     opened: SerialTransport | None = None
     try:
         try:
-            opened = _Prompt(url, exclusive="://" not in url, timeout=_ANSWER_S)
+            opened = Prompt(url, exclusive="://" not in url, timeout=_ANSWER_S)
             opened.serial.write_timeout = _ANSWER_S
             opened.enter_raw_repl(timeout_overall=_ANSWER_S)
         except _TRANSPORT_ERRORS:
@@ -312,7 +313,7 @@ def _missing_files(
 
     Raises BoardUnfit if the release must not be put on it, or there is not enough room.
     """
-    found = _inspect(board, [*files, _MAIN, _STATE, *_OLD])
+    found = inspect(board, [*files, _MAIN, _STATE, *_OLD])
     why = why_unfit(found, manifest, force=force)
     if why:
         raise BoardUnfit(f"{port}: {why}")
@@ -332,7 +333,7 @@ def _missing_files(
     return missing
 
 
-def _inspect(board: SerialTransport, paths: list[str]) -> BoardState:
+def inspect(board: SerialTransport, paths: list[str]) -> BoardState:
     given = f"PATHS = {paths!r}\nTEXT = {_OUR_MAIN!r}\nSTATE = {_STATE!r}\n"
     answer = board.exec(given + _INSPECT).decode()
     platform, machine, version, system, sizes, starts_shoe, folders, in_state = ast.literal_eval(

@@ -1,4 +1,4 @@
-"""Reads and checks MicroPython's image for the Raspberry Pi Pico, a UF2 file.
+"""Reads and checks MicroPython's image for a Raspberry Pi Pico or Pico 2, a UF2 file.
 
 UF2 (github.com/microsoft/uf2): blocks of 512 bytes, each with a header of eight words, up to 476
 bytes for one place in the flash, and a last word.
@@ -13,8 +13,9 @@ from pathlib import Path
 
 from sabot.errors import ImageUnusable
 from sabot.files import read_bounded
+from sabot.release.picos import PICOS, Pico
 
-FLASH_BYTES = 2 << 20
+FLASH_BYTES = PICOS["pico"].flash_bytes
 """The flash of a Pico."""
 
 _FLASH_BEGINS = 0x10000000
@@ -24,20 +25,26 @@ _LAST = struct.Struct("<I")
 _FIRST_WORD, _SECOND_WORD, _LAST_WORD = 0x0A324655, 0x9E5D5157, 0x0AB16F30
 _NOT_FOR_FLASH = 0x00000001
 _FAMILY_GIVEN = 0x00002000
-_RP2040 = 0xE48BFF56
+_ABSOLUTE = 0xE48BFF57
+"""The family of a block that is for any chip: before all others in an image for an RP2350, as a
+remedy for its erratum RP2350-E10 (picotool)."""
 _MOST_BYTES = 476
-_MOST_FILE_BYTES = 16 << 20  # an image that fills the flash of a Pico has 4 MB
+_MOST_FILE_BYTES = 16 << 20  # an image that fills the flash of a Pico 2 has 8 MB
 _BOOT_BYTES = 252
 """Size of the part that the chip loads first; its CRC-32 follows."""
 
+_DEFINES, _DEFINED = struct.pack("<I", 0xFFFFDED3), struct.pack("<I", 0xAB123579)
+"""An RP2350 starts what has a block between these words within its first 4 KB: RP2350 data sheet,
+5.9, "Metadata block details"."""
+_DEFINED_WITHIN = 4096
+
 _VERSION = re.compile(rb"MicroPython v([0-9][0-9A-Za-z.+-]*) on ")
 _BOARD = re.compile(rb"; ([ -~]{1,60}?) with (RP[0-9A-Z]+)")
-_PICO = "Raspberry Pi Pico"
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image for a Pico.
+    """An image for one kind of board.
 
     `content` is the flash from its beginning to the end of the image, with 0xFF in gaps. `version`
     is MicroPython's, `sha256_hex` is of the UF2 file.
@@ -48,64 +55,80 @@ class Image:
     sha256_hex: str
 
 
-def read(path: Path, how_to_get_it: str) -> Image:
-    """Read the image at `path`.
+def read(path: Path, how_to_get_it: str, board: str = "pico") -> Image:
+    """Read the image at `path`, which must be for this kind of board.
 
     Raises ImageUnusable, which says what is wrong and ends with `how_to_get_it`.
     """
-    return read_whole(path, how_to_get_it)[0]
+    return read_whole(path, how_to_get_it, board)[0]
 
 
-def read_whole(path: Path, how_to_get_it: str) -> tuple[Image, bytes]:
+def read_whole(path: Path, how_to_get_it: str, board: str = "pico") -> tuple[Image, bytes]:
     """As `read`, with the content of the file that was looked at."""
     try:
         data = read_bounded(path, _MOST_FILE_BYTES)
     except OSError as error:
         raise ImageUnusable(f"{path}: cannot be read ({error.strerror}); {how_to_get_it}") from None
     try:
-        return parse(data), data
+        return parse(data, board), data
     except ImageUnusable as error:
         raise ImageUnusable(f"{path}: {error}; {how_to_get_it}") from None
 
 
-def parse(data: bytes) -> Image:
-    """Parse the bytes of a UF2 file. Raises ImageUnusable."""
-    content = _flash_of(data)
-    (crc,) = _LAST.unpack_from(content.ljust(_BOOT_BYTES + _LAST.size), _BOOT_BYTES)
-    if crc != _chips_crc(content[:_BOOT_BYTES]):
-        raise ImageUnusable("the chip would not start it: the CRC of its first 252 bytes is wrong")
+def parse(data: bytes, board: str = "pico") -> Image:
+    """Parse the bytes of a UF2 file for this kind of board. Raises ImageUnusable."""
+    pico = PICOS[board]
+    content = _flash_of(data, pico)
+    if pico.chip == "RP2040":
+        _check_boot_stage(content)
+    elif not _is_defined(content):
+        raise ImageUnusable("the chip would not start it: no image definition in its first 4 KB")
     version = _VERSION.search(content)
     if version is None:
         raise ImageUnusable("no MicroPython in it")
-    board = _BOARD.search(content)
-    name = board[1].decode() if board else "a board without a name"
-    if name != _PICO:
-        raise ImageUnusable(f"MicroPython for {name}, not for {_PICO}")
+    found = _BOARD.search(content)
+    name = found[1].decode() if found else "a board without a name"
+    if name != pico.machine:
+        raise ImageUnusable(f"MicroPython for {name}, not for {pico.machine}")
     return Image(content, version[1].decode(), hashlib.sha256(data).hexdigest())
 
 
-def _flash_of(data: bytes) -> bytes:
+def _check_boot_stage(content: bytes) -> None:
+    (crc,) = _LAST.unpack_from(content.ljust(_BOOT_BYTES + _LAST.size), _BOOT_BYTES)
+    if crc != _chips_crc(content[:_BOOT_BYTES]):
+        raise ImageUnusable("the chip would not start it: the CRC of its first 252 bytes is wrong")
+
+
+def _is_defined(content: bytes) -> bool:
+    begin = content.find(_DEFINES, 0, _DEFINED_WITHIN)
+    return begin >= 0 and content.find(_DEFINED, begin, _DEFINED_WITHIN) > begin
+
+
+def _flash_of(data: bytes, pico: Pico) -> bytes:
     if len(data) < _BLOCK or _HEAD.unpack_from(data)[:2] != (_FIRST_WORD, _SECOND_WORD):
         raise ImageUnusable("not a UF2 image")
     if len(data) % _BLOCK:
         raise ImageUnusable("truncated: the last block is not whole")
-    flash = bytearray(b"\xff" * FLASH_BYTES)
-    end = 0
+    flash = bytearray(b"\xff" * pico.flash_bytes)
+    end = before = 0
     for place in range(0, len(data), _BLOCK):
         first, second, flags, address, size, number, count, family = _HEAD.unpack_from(data, place)
         (last,) = _LAST.unpack_from(data, place + _BLOCK - _LAST.size)
         if (first, second, last) != (_FIRST_WORD, _SECOND_WORD, _LAST_WORD) or size > _MOST_BYTES:
             raise ImageUnusable(f"damaged at block {place // _BLOCK}")
-        if not flags & _FAMILY_GIVEN or family != _RP2040:
-            raise ImageUnusable(f"for chip family {family:08x}, not for an RP2040")
+        if family == _ABSOLUTE and place == 0 and pico.chip != "RP2040":
+            before = _BLOCK
+            continue
+        if not flags & _FAMILY_GIVEN or family != pico.family:
+            raise ImageUnusable(f"for chip family {family:08x}, not for an {pico.chip}")
         if flags & _NOT_FOR_FLASH:
             continue
-        if number != place // _BLOCK:
-            raise ImageUnusable(f"damaged: block {number} is at place {place // _BLOCK}")
-        if count != len(data) // _BLOCK:
-            raise ImageUnusable(f"truncated: {len(data) // _BLOCK} blocks of {count}")
+        if number != (place - before) // _BLOCK:
+            raise ImageUnusable(f"damaged: block {number} is at place {(place - before) // _BLOCK}")
+        if count != (len(data) - before) // _BLOCK:
+            raise ImageUnusable(f"truncated: {(len(data) - before) // _BLOCK} blocks of {count}")
         begin = address - _FLASH_BEGINS
-        if begin < 0 or begin + size > FLASH_BYTES:
+        if begin < 0 or begin + size > pico.flash_bytes:
             raise ImageUnusable(f"block {number} is not for the flash of a Pico")
         flash[begin : begin + size] = data[place + _HEAD.size : place + _HEAD.size + size]
         end = max(end, begin + size)

@@ -136,8 +136,8 @@ def test_micropython_is_put_on_the_board_before_it_is_flashed(
     assert line.startswith("old.uf2: MicroPython 1.27.0, the release needs 1.28.0; get RPI_PICO")
     flashed_names = []
 
-    def put_on(content: bytes, port: str | None) -> str:
-        assert (content, port) == (uf2(image()), None)
+    def put_on(content: bytes, port: str | None, board: str) -> str:
+        assert (content, port, board) == (uf2(image()), None, "pico")
         return "BACK-1"
 
     def flashed(name: str, *_: object, **__: object) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.support.uf2_files import PICO, image, uf2
+from host.tests.support.uf2_files import PICO, image, image2, uf2, uf2_of_pico2
 from sabot.errors import BoardUnfit, FlashBroken, ImageUnusable, SabotError
 from sabot.link.ports import PortInfo
 from sabot.release import bootloader_drive
@@ -57,7 +57,7 @@ class _Desk:
                 self.boards.append(PortInfo(serial, "/dev/ttyACM7", "Board in FS mode"))
                 del self.appear_at_s[at_s]
 
-    def flash(self, port: str | None = None) -> str:
+    def flash(self, port: str | None = None, board: str = "pico") -> str:
         return bootloader_drive.put_micropython(
             _IMAGE,
             port,
@@ -67,6 +67,7 @@ class _Desk:
             lambda _: self.now_s >= self.opens_at_s,
             lambda: self.now_s,
             self.pause,
+            board,
         )
 
 
@@ -110,6 +111,36 @@ def test_no_drive_or_two_drives_or_one_of_another_chip_is_refused(desk: _Desk) -
     message = _error_line(BoardUnfit, desk)
     assert "one and " in message and "more than one board; detach the others" in message
     assert not list(desk.folder.rglob("*.uf2"))
+
+
+def test_a_pico_2_gets_its_image_on_its_own_drive(desk: _Desk) -> None:
+    desk.mount("RPI-RP2", "RPI-RP2")
+    with pytest.raises(BoardUnfit, match="not an RP2350; attach a Raspberry Pi Pico2"):
+        desk.flash(board="pico2")
+    found = desk.mount("RP2350", "RP2350")
+    desk.appear_at_s[9.0] = "NEW"
+    assert desk.flash(board="pico2") == "NEW"
+    assert (found / "micropython.uf2").exists()
+    assert not (desk.folder / "RPI-RP2" / "micropython.uf2").exists()
+
+
+def test_a_pico_2_s_drive_that_is_not_mounted_is_said_to_be_that(desk: _Desk) -> None:
+    desk.disks.mkdir()
+    (desk.folder / "sdb1").touch()
+    (desk.disks / "usb-RPI_RP2350_E0C9125B0D9B-0:0-part1").symlink_to(desk.folder / "sdb1")
+    with pytest.raises(BoardUnfit, match="which is not mounted"):
+        desk.flash(board="pico2")
+
+
+def test_an_image_is_for_the_board_of_the_release(tmp_path: Path) -> None:
+    file = tmp_path / "image.uf2"
+    file.write_bytes(uf2_of_pico2(image2()))
+    assert bootloader_drive.image_bytes(file, "1.28.0", "pico2") == file.read_bytes()
+    with pytest.raises(ImageUnusable, match="get RPI_PICO v1"):
+        bootloader_drive.image_bytes(file, "1.28.0", "pico")
+    file.write_bytes(_IMAGE)
+    with pytest.raises(ImageUnusable, match="for an RP2350; get RPI_PICO2 v1"):
+        bootloader_drive.image_bytes(file, "1.28.0", "pico2")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.support.uf2_files import PICO, RP2350, image, uf2
+from host.tests.support.uf2_files import (
+    PICO,
+    PICO2,
+    RP2350,
+    absolute_block,
+    image,
+    image2,
+    uf2,
+    uf2_of_pico2,
+)
 from sabot.errors import ImageUnusable
 from sabot.release.uf2 import parse, read
 
@@ -42,6 +51,41 @@ def test_an_image_that_the_firmware_cannot_run_on_is_refused_in_one_line(data: b
         parse(data)
     assert str(refused.value).startswith(why)
     assert "\n" not in str(refused.value)
+
+
+def test_an_image_for_a_pico_2_is_read_with_or_without_the_block_for_any_chip():
+    for data in (uf2_of_pico2(image2()), uf2(image2(), family=RP2350)):
+        found = parse(data, "pico2")
+        assert found.version == "1.28.0" and found.content.startswith(image2())
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (uf2(image()), "for chip family e48bff56, not for an RP2350"),
+        (uf2_of_pico2(image2())[:-512], "truncated: 5 blocks of 6"),
+        (
+            uf2_of_pico2(b"junk" * 2000 + PICO2.encode()),
+            "the chip would not start it: no image def",
+        ),
+        (uf2_of_pico2(image2("a blinking light")), "no MicroPython in it"),
+        (
+            uf2_of_pico2(image2(PICO2.replace("Pico2", "Pico 2 W"))),
+            "MicroPython for Raspberry Pi P",
+        ),
+        (absolute_block() + uf2_of_pico2(image2()), "for chip family e48bff57, not for an RP2350"),
+        (uf2(image2(), family=RP2350, begin=0x103FFF00), "block 1 is not for the flash"),
+    ],
+)
+def test_an_image_that_is_not_for_a_pico_2_is_refused_in_one_line(data: bytes, why: str):
+    with pytest.raises(ImageUnusable) as refused:
+        parse(data, "pico2")
+    assert str(refused.value).startswith(why)
+
+
+def test_the_block_for_any_chip_is_no_part_of_a_pico_s_image():
+    with pytest.raises(ImageUnusable, match="for chip family e48bff57, not for an RP2040"):
+        parse(absolute_block() + uf2(image()))
 
 
 def test_damage_in_any_block_is_found():

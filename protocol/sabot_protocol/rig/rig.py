@@ -10,7 +10,7 @@ from sabot_protocol.schema import Shape
 _to_rig: "list[Shape]" = []
 _from_rig: "list[Shape]" = []
 
-VERSION = 1
+VERSION = 2
 """The version of these messages. Any change of a message makes a new version."""
 
 SILENCE_MS = 5000
@@ -33,6 +33,9 @@ MAX_RUNS = 4096
 MAX_PATTERN_RUNS = 1 << 20
 MAX_PRESS_US = 10_000_000
 MAX_BROWN_OUT_US = 300_000
+MAX_SAG_US = 2_500_000
+"""The longest sag in all: the board answers at its end, and the host waits 3 s."""
+MAX_SUPPLY_MV = 3300
 
 SENSES = (
     "lamp_player", "lamp_banker", "lamp_tie", "lamp_ready", "lamp_error",
@@ -47,9 +50,10 @@ CHANGE_KINDS = ("lamps", "lock", "beep", "supply")
 """What changed. `lamps`: bit n is the n-th of `enums.LAMPS`; `lock`: 1 is released; `beep`: a beep
 that has ended, with the time of its start and its length in us as value; `supply`: 1 is on."""
 
-REASONS = ("bad_arguments", "no_power", "busy", "full", "not_loaded", "not_known")
+REASONS = ("bad_arguments", "no_power", "busy", "full", "not_loaded", "not_known", "not_fitted")
 """Why a command was refused. `busy`: a pattern plays; `full`: no room for this many runs now;
-`not_loaded`: there is no pattern, or not enough of it; `not_known`: no `hello` came before."""
+`not_loaded`: there is no pattern, or not enough of it; `not_known`: no `hello` came before;
+`not_fitted`: this bench board has no filter for the supply's level."""
 
 PROBLEMS = ("damaged", "oversize", "not_a_message", "changes_lost", "display_lost", "underrun")
 """What went wrong without a command. `changes_lost`: the senses were not sampled in time, or the
@@ -76,6 +80,9 @@ STOP = Shape(168, "rig_stop", "number:uint", _to_rig)
 """End a pattern; the sensor outputs go low."""
 LOOK = Shape(169, "rig_look", "number:uint", _to_rig)
 ALIVE = Shape(170, "rig_alive", "", _to_rig)
+SAG = Shape(171, "rig_sag", "number:uint mv:uint fall_us:uint low_us:uint rise_us:uint", _to_rig)
+"""Lower the shoe's 3.3 V to `mv` within `fall_us`, keep it there, and raise it again; answered at
+the end."""
 
 # From the rig
 

@@ -14,6 +14,7 @@ import time
 import machine
 import micropython
 
+from sabot_firmware.boards import is_rp2350
 from sabot_firmware.boards.nor import NorFlash
 from sabot_firmware.boards.pico.contacts import Contacts
 from sabot_firmware.boards.pico.lock import Lock
@@ -91,8 +92,6 @@ _ADC_TENTH_MV = const(33000)  # the ADC's whole range
 _OSCILLATOR, _ADC, _SYSTEM = const(0), const(1), const(3)
 _APART = const(16)  # turns of a loop, 5 us: the oscillator needs some time for another bit
 _UNUSED_BITS = const(4)  # MicroPython makes 16 bits of the converter's 12
-_RANDOM_BIT = const(0x4006001C)
-"""The register ROSC: RANDOMBIT (RP2040 data sheet, 2.17.8)."""
 _CTRL_C = const(3)
 _BUZZER_HZ = const(2700)
 _HALF_THE_TIME = const(32768)  # the duty, of 65,536
@@ -102,16 +101,17 @@ _HALF_CLOCK_US = const(5)
 _I2C_TIMEOUT_US = const(10000)  # the longest write takes 3 ms
 _SPI_HZ = const(24_000_000)  # the most v1.28 makes of its 48 MHz clock; the chip takes 50 MHz
 
-# Why the chip started (RP2040 data sheet, 4.7.6 and 2.12.8). A register of the watchdog keeps its
+# Why the chip started (RP2040 data sheet, 4.7.6 and 2.12.8; RP2350 data sheet, 12.9 and 6.4, which
+# has the same registers at other addresses). A register of the watchdog keeps its
 # content through every reset except one by power or by the pin RUN. There the shoe notes why it
 # restarts, and how often it has restarted because something went wrong: _NOTE, how often in four
 # bits, a cause in four bits. A number below 2**30 is no object on the heap.
-_REASON = const(0x40058008)
-_SCRATCH = const(0x4005800C)
-_CHIP_RESET = const(0x40064008)
+_REASON = 0x400D8008 if is_rp2350() else 0x40058008
+_SCRATCH = _REASON + 4
+_CHIP_RESET = 0x4010002C if is_rp2350() else 0x40064008
 _BITTEN = const(1)  # bits of the reason: the watchdog, or a program that asked for a reset
 _ASKED = const(2)
-_BY_PIN = const(1 << 16)
+_BY_PIN = 1 << 18 if is_rp2350() else 1 << 16
 _NOTE = const(0x05AB0700)
 _MOST = const(15)
 _BITE = const(0)  # in place of a cause: without another note the next reset is the watchdog's
@@ -146,6 +146,8 @@ class Board:
     NAME = "pico"
     LOOK_BYTES = 2000
     """Samples are 10,000 bytes a second."""
+    RANDOM_BIT = 0x4006001C
+    """The register ROSC: RANDOMBIT (RP2040 data sheet, 2.17.8)."""
 
     def __init__(self) -> None:
         self._lock = Lock(_output("lock"))  # first, because all else takes time or may fail
@@ -283,7 +285,7 @@ class Board:
         if source == _SYSTEM:
             buf[:] = os.urandom(len(buf))
         elif source == _OSCILLATOR:
-            _random_bits(buf, len(buf), _RANDOM_BIT)
+            _random_bits(buf, len(buf), self.RANDOM_BIT)
         elif source == _ADC:
             _fill(buf, self._adc.read_u16, _UNUSED_BITS)
         else:

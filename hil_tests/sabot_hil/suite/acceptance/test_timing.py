@@ -1,6 +1,7 @@
 """How soon the shoe acts. Only on targets with the chip's own time; a simulator has none.
 
-An emulated chip is no board, so 15 % of what a shoe may take are kept in hand here."""
+An emulated chip is no board, so 15 % of what a shoe may take are kept in hand here. On a real shoe
+the bench board's record of the lock's pin has the times, and report/limits.py the limits."""
 
 import random
 from collections.abc import Callable
@@ -48,7 +49,7 @@ _AFTER_S = 0.15  # longer than the shoe works on a card
 
 @pytest.fixture(autouse=True)
 def _time_is_the_chips(clock: Clock) -> None:
-    if not clock.emulated:
+    if not clock.measures_shoe:
         raise Unable("the simulator's times are those of this machine")
 
 
@@ -269,8 +270,9 @@ def test_a_card_is_on_flash_and_at_the_host_soon(target: Target, measure: Measur
             assert target.clock.now_us() < left_us + 5_000_000
         reported_ms = (target.clock.now_us() - left_us) / 1000
         target.bench.settle()
-        written_ms = (target.power.written_us() - left_us) / 1000
     measure("card out of the head to its result with the host", reported_ms, "ms", at_most=420.0)
+    # Last: the bench board of a real shoe does not see the journal's chip.
+    written_ms = (target.power.written_us() - left_us) / 1000
     measure("card out of the head to all of it on flash", written_ms, "ms", at_most=420.0)
 
 

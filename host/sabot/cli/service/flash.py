@@ -16,6 +16,7 @@ from sabot.link import ports
 from sabot.link.command_keys import CommandKeyFile
 from sabot.release import bootloader_drive
 from sabot.release import flash as flashing
+from sabot.release.picos import PICOS
 from sabot.release.update import Progress
 from sabot.service import debug
 from sabot.terminal import plain
@@ -65,9 +66,13 @@ def flash(
         )
     built = flashing.signed_release(release, house)
     if image is not None:
-        content = bootloader_drive.image_bytes(image, Manifest(built.manifest).micropython)
+        manifest = Manifest(built.manifest)
+        # A release for no Pico is refused later, by what the board's MicroPython says.
+        kind = manifest.board if manifest.board in PICOS else "pico"
+        content = bootloader_drive.image_bytes(image, manifest.micropython, kind)
         with problems.status(plain(f"{image}: putting it on the board")):
-            names = [bootloader_drive.put_micropython(content, names[0] if names else None)]
+            port = names[0] if names else None
+            names = [bootloader_drive.put_micropython(content, port, board=kind)]
     elif every:
         names = [info.serial for info in ports.attached()]
         if not names:

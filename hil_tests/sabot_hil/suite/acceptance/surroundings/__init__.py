@@ -1,0 +1,1 @@
+"""What happens around a shoe that runs: its supply, its USB, its display."""

@@ -1,0 +1,1 @@
+"""One Pico without wiring: what the emulator assumes, measured."""
