@@ -289,6 +289,8 @@ def test_one_step_sends_at_most_one_line_so_the_cards_do_not_wait() -> None:
     board, world = new_board()
     awake(world)
     board.show("A\nB\nC")
+    run(board.wait_for_activity(8, True))
+    assert world.display.page(0) == b"\xa5" * 128, "first the start, by itself"
     for row in range(3):
         run(board.wait_for_activity(8, True))
         assert world.display.page(row) == _line("ABC"[row])

@@ -46,13 +46,12 @@ def test_an_rp2350_says_why_it_started_at_its_own_addresses():
     whole = boards.sys, boards.os
     boards.sys = boards.os = _Rp2350()
     try:
-        at_power_on = {reason: 0, scratch: 0, chip_reset: 0}
         board, world = _start({reason: BITTEN, scratch: 0x05AB0700, chip_reset: 0})
         assert board.reset_cause == _HUNG and board.restarts == 1
         assert world.registers[scratch] & 0xFF == 1 << 4
-        board, _ = _start({**at_power_on, chip_reset: 1 << 18})
+        board, _ = _start({reason: 0, scratch: 0, chip_reset: 1 << 18})
         assert _CAUSES[board.reset_cause] == "reset_pin"
-        board, _ = _start({**at_power_on, chip_reset: 1 << 16})
+        board, _ = _start({reason: 0, scratch: 0, chip_reset: 1 << 16})
         assert _CAUSES[board.reset_cause] == "power_on"
     finally:
         boards.sys, boards.os = whole

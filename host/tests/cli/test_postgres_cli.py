@@ -97,6 +97,7 @@ _OLD_MS = 100 * 86_400_000
 # When the command ran, which may be another second for the second of two.
 _WHEN = re.compile(
     r'(?<="removed_unix_ms": )\d+|(?<="set_unix_ms": )\d+|(?<=made now until )[-\d: ]+'
+    r"|[-\d]+ [\d:]+(?=, in force)"
 )
 _KEEPING = (
     ("retention", "--minimum-days", "30"),

@@ -128,6 +128,7 @@ def _first_event(client: httpx.Client, path: str) -> str:
             return str(answer.status_code)
         data = next(line for line in answer.iter_lines() if line.startswith("data: "))
     event = json.loads(data.removeprefix("data: "))
-    for tiles in ("tiles", "tables"):  # in the order in which they were loaded
-        event[tiles] = sorted(event.get(tiles, ()), key=str)
+    for page in (event, *event.get("pages", {}).values()):
+        for tiles in ("tiles", "tables"):  # in the order in which they were loaded
+            page[tiles] = sorted(page.get(tiles, ()), key=str)
     return json.dumps(event)

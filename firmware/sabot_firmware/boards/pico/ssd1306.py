@@ -81,7 +81,8 @@ class Display:
                 self.stale |= 1 << row
 
     def refresh(self) -> bool:
-        """Send the first line that changed. Return False if none did or the display is missing."""
+        """Send the start if it is due, otherwise the first line that changed: the two together take
+        longer than a turn may. Return False if none did or the display is missing."""
         if not self.stale:
             return False
         if self._rest:
@@ -94,6 +95,7 @@ class Display:
             if not self._started:
                 self._write(_START)
                 self._started = True
+                return True
             self._send(row)
         except OSError:
             self._started = False  # it may come back as after power-on
