@@ -6,7 +6,7 @@ from sabot_firmware.journal.recovery import keep_state
 from sabot_firmware.journal.ring import MOST_STATE, NOTE, PASSING
 from sabot_firmware.native import const
 from sabot_firmware.table import input_log, inputs
-from sabot_firmware.table.dealing import LID, NO_RANDOM
+from sabot_firmware.table.dealing import NO_RANDOM
 from sabot_firmware.table.shoe_of_cards import DEALING, POWER_WAS_OFF
 from sabot_protocol import cbor, events
 
@@ -54,8 +54,6 @@ class Acting:
         """Whether buttons and switches wait for the restart that is due."""
         self.unchecked = False
         """Whether this start must ask for the supervisor: no program has watched the lid."""
-        self.arm_due = False
-        """Whether the latches of the lid and the compartment are to be made ready to remember."""
         self.cards_closed = False
         """Whether cards are never to be known, and the secret that has sealed them is still
         there."""
@@ -100,8 +98,6 @@ class Acting:
         dealing = self.dealing
         if on != (dealing.lid_open, dealing.key_on, dealing.service_on)[switch]:
             self.carry_out([input_log.SWITCHED, switch, on])
-            if switch == LID and not on:
-                self.arm_due = True
 
     def carry_out(self, note: list) -> None:
         """Give the dealing an input, a note as in input_log.py, and carry out its actions."""

@@ -60,23 +60,19 @@ _SUPPLY_LOOKS = const(100)  # 5 s
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
 
 
-def _wait_for_supply(board: "Board") -> None:
-    """Wait until the supply is good: a start writes. Raises RuntimeError after 5 s."""
-    for _ in range(_SUPPLY_LOOKS):
-        if board.supply_good():
-            return
-        board.feed()
-        board.sleep_ms(TICK_MS)
-    raise RuntimeError("SUPPLY LOW")
-
-
 class Shoe:
     """One unit from power-on. `await run()` never returns. `running` is the release that the boot
     loader has started."""
 
     def __init__(self, board: "Board", running: "RunningRelease | None" = None) -> None:
         self.board = board
-        _wait_for_supply(board)
+        looks = 0
+        while not board.supply_good():  # a start writes
+            looks += 1
+            if looks > _SUPPLY_LOOKS:
+                raise RuntimeError("SUPPLY LOW")
+            board.feed()
+            board.sleep_ms(TICK_MS)
         self.running = running or RunningRelease()
         self.restart_due = False
         """Whether to restart as soon as no card can come."""
@@ -293,7 +289,11 @@ class Shoe:
         for switch in range(len(enums.SWITCHES)):
             self.acting.switched(switch, switches >> switch & 1 == 1)
         # After the switches: a key that was turned without power has seen no question.
-        if not self._was_watched(trusts_latch):
+        # The cards are as they were if a program watched the lid until this start, or if the house
+        # trusts a latch that remembers an opened lid. An unknown cause counts as a loss of power,
+        # and so does a program that was not the shoe.
+        watched = enums.RESET_CAUSES[board.reset_cause] in ("watchdog", "command", "error")
+        if not (watched or (trusts_latch and opened[0] is False)) or True in opened:
             self.acting.unchecked = True
             self.acting.ask_if_due()
         undone = self.running.undone()
@@ -305,22 +305,10 @@ class Shoe:
         self.hold_rounds()
         self.acting.keep_state()
         self.journal.drain()
-        self.acting.arm_due = True
         if undone:
             self.running.forget_undone()
         if news:
             self.store.remove(_NEWS)
-
-    def _was_watched(self, trusts_latch: bool) -> bool:
-        """Whether the cards could not be changed since a program last watched the lid: it restarted
-        with the power on, or the house trusts a latch that remembers an opened lid. A cause that is
-        not known counts as a loss of power, and so does a program that is not the shoe."""
-        board = self.board
-        if board.lid_opened or board.compartment_opened:
-            return False
-        if enums.RESET_CAUSES[board.reset_cause] in ("watchdog", "command", "error"):
-            return True
-        return trusts_latch and board.lid_opened is False
 
     async def _deal(self) -> None:
         board, journal, priority = self.board, self.journal, self._priority

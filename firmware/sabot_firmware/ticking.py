@@ -10,8 +10,6 @@ does it.
 """
 
 from sabot_firmware.native import const
-from sabot_firmware.table import input_log
-from sabot_firmware.table.dealing import LOCK_STUCK, SUPPLY_LOW
 from sabot_protocol import enums, events
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -24,6 +22,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.journal.journal import Journal
     from sabot_firmware.journal.outbox import Outbox
     from sabot_firmware.link.authentication import CommandGuard
+    from sabot_firmware.optional_parts import OptionalParts
     from sabot_firmware.release.running import RunningRelease
 
 TICK_MS = const(50)
@@ -43,10 +42,6 @@ _SETTLED_LOOKS = const(300)  # a minute
 _NOW_MS = const(1)
 _COMMAND = enums.RESET_CAUSES.index("command")
 _SOFTWARE = enums.RESET_CAUSES.index("software")
-_BOLT_TICKS = const(5)
-"""How long the bolt may take: 200 ms, in ticks. From the pin to a shut lock 25 ms, and 50 ms until
-a card at 0.05 m/s has left it (docs/building.md, "The lock"); 20 ms for its contact to settle; and
-as much again."""
 _WRONG_MACS_MS = const(60000)
 
 
@@ -79,8 +74,11 @@ class Ticking:
         self._wrong_macs = 0  # recorded so far
         self._wrong_macs_ms = -_WRONG_MACS_MS  # when they were last recorded
         self._leaving = False
-        self._bolt_ticks = 0  # for which the bolt has not followed
-        self._supply_low = False
+        self._parts: "OptionalParts | None" = None
+        if board.SENSES:
+            from sabot_firmware.optional_parts import OptionalParts
+
+            self._parts = OptionalParts(board, journal, acting)
         self.turns = bytearray((_HAD_TURN, _HAD_TURN, _HAD_TURN, 0))
         """What each has done since the last look: _HAD_TURN; _WAITS, for something from outside,
         until it says otherwise; or 0."""
@@ -122,30 +120,9 @@ class Ticking:
             if self._at_rest():
                 self._scrubbed = self._journal.scrub(self._scrubbed)
         self.record_faults()
-        self._check_supply()
-        self._check_bolt(passing)
-        acting = self._acting
-        acting.ask_if_due()
-        if acting.arm_due and not self._journal.unwritten():  # what it told is on flash
-            acting.arm_due = False
-            self._board.arm_latches()
-
-    def _check_supply(self) -> None:
-        """Stop play while the supply falls: nothing may be written then."""
-        low = not self._board.supply_good()
-        if low and not (self._supply_low and self._acting.dealing.error):
-            self._acting.carry_out([input_log.STOPPED, SUPPLY_LOW])
-        self._supply_low = low
-
-    def _check_bolt(self, passing: bool) -> None:
-        """Stop play if the bolt is not where it must be. A card may lie under it while it passes,
-        and a head that is covered for long is an error of its own."""
-        if self._board.lock_follows():
-            self._bolt_ticks = 0
-        elif not passing:
-            self._bolt_ticks = ticks = min(self._bolt_ticks + 1, _BOLT_TICKS + 1)
-            if ticks == _BOLT_TICKS or (ticks > _BOLT_TICKS and not self._acting.dealing.error):
-                self._acting.carry_out([input_log.STOPPED, LOCK_STUCK])
+        if self._parts is not None:
+            self._parts.tick(passing)
+        self._acting.ask_if_due()
 
     def record_faults(self) -> None:
         """Record the faults of the journal, the events it could not read, and wrong MACs."""

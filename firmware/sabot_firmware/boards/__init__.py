@@ -31,6 +31,7 @@ A board owns its pins and ports. The firmware uses these members of it:
 - `restarts`: how often the shoe has restarted because something went wrong, each time soon after
   its start; `settle()`: this time it works
 - `lock_obeys()`: whether the lock's output is off if it must be shut
+- `SENSES`: whether it has any of the optional parts that the next three lines name
 - `lock_follows()`: whether the bolt is where that output wants it, by a contact that senses it;
   True on a board without one
 - `supply_good()`: whether the supply is high enough, and not falling, so that an operation of a

@@ -126,7 +126,7 @@ def _write(store: "SettingsStore", settings: "list") -> None:
     table, card_set, when_full, release_key, game = settings[:5]
     escrow = settings[5] if len(settings) > 5 else None  # firmware 0.2.0 wrote five
     kept = {"set": card_set, "when_full": when_full}
-    if len(settings) > 6:
+    if len(settings) > 6 and settings[6] != CHECK_CARDS[0]:
         kept["check_cards"] = settings[6]
     if escrow is not None:
         store.save("escrow", escrow)

@@ -92,8 +92,9 @@ class SimulatedShoe:
     (firmware/README.md). `flash_speed_permille` is the time that the journal's chip takes, in
     permille of a real chip's; `trace` is a file that records what is done to the chip.
     `watchdog_s` is the time of the board's watchdog, in seconds; with None only a board with slots
-    has one, of WATCHDOG_S. `latches` are those that the board has, of `channel.LATCHES`. Use the
-    object as a context manager, or call `close()`.
+    has one, of WATCHDOG_S. `latches` are those that the board has, of `channel.LATCHES`; with
+    `senses` it senses its bolt and its supply. Use the object as a context manager, or call
+    `close()`.
 
     A new unit with `files` (from `sabot.release.layout.contents` for the board "sim") has them on a
     simulated flash, whose file system its MicroPython mounts. It runs from the slots there and
@@ -118,6 +119,7 @@ class SimulatedShoe:
         provisioned: bool = True,
         watchdog_s: float | None = None,
         latches: Collection[str] = (),
+        senses: bool = False,
     ) -> None:
         self.unit = unit
         self._temporary = tempfile.TemporaryDirectory(prefix="sabot-") if state is None else None
@@ -147,6 +149,7 @@ class SimulatedShoe:
         self._process_lock = threading.Lock()  # held while the process is started or stopped
         self._errors = open(self.state / _STDERR, "ab", opener=_no_link)
         self.bench = SimHands(self._restarting, latches)
+        self._senses = ["bolt"] if senses else []
 
     def __enter__(self) -> "SimulatedShoe":
         return self
@@ -182,7 +185,7 @@ class SimulatedShoe:
         program = ["sabot_firmware.main"]
         descriptors = [theirs.fileno()]
         watched = {}
-        parts = {_PARTS: " ".join(self.bench.latches())}
+        parts = {_PARTS: " ".join(self._senses + self.bench.latches())}
         feed_in = feed_out = -1
         if slots or self._watchdog_s is not None:
             feed_in, feed_out = os.pipe()  # the firmware writes to it to feed the watchdog

@@ -58,6 +58,7 @@ class Board:
     serial = "BOARD-7"
     reset_cause = 1  # watchdog: it goes on without the supervisor's key
     restarts = 0
+    SENSES = False
     lid_opened = compartment_opened = None
     LOOK_BYTES = 2000
     overruns = 0

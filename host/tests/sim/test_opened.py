@@ -32,7 +32,9 @@ def made(tmp_path: Path) -> Iterator[Callable[..., SimulatedShoe]]:
         latches = settings.pop("latches", ())
         assert isinstance(latches, tuple)
         state = tmp_path / "state"
-        shoe = SimulatedShoe("SHOE-7", state=state, settings=settings, latches=latches)
+        shoe = SimulatedShoe(
+            "SHOE-7", state=state, settings=settings, latches=latches, senses=not latches
+        )
         shoes.append(shoe)
         shoe.power_on()
         shoe.bench.switch("lid_open", True)

@@ -148,6 +148,7 @@ class Board:
     """Samples are 10,000 bytes a second."""
     RANDOM_BIT = 0x4006001C
     """The register ROSC: RANDOMBIT (RP2040 data sheet, 2.17.8)."""
+    SENSES = False
     lid_opened = compartment_opened = None
     """The reference board has neither latch, no contact at the bolt, and no view of the supply."""
 

@@ -19,6 +19,8 @@ supply that is good."""
 class Board(board.Board):
     """The reference board with both."""
 
+    SENSES = True
+
     def __init__(self) -> None:
         super().__init__()
         self._lock_pin = board.pin_of("lock")

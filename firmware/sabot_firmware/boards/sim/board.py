@@ -7,8 +7,8 @@ the file with the content of the journal's chip, the board's number, the reset c
 positions of the switches (bit n is the n-th of `enums.SWITCHES`), how long the journal's chip is
 busy, in permille of a real chip's time, and optionally a file for the trace of that chip
 (boards/sim/flash.py). A watchdog is in the environment (boards/sim/watchdog.py), and optional parts
-in SABOT_PARTS: words of `lid_shut` or `lid_opened`, `compartment_shut` or `compartment_opened`, for
-latches as they are at the start.
+in SABOT_PARTS: `bolt` for a contact at the bolt and a view of the supply; `lid_shut` or
+`lid_opened`, `compartment_shut` or `compartment_opened` for latches as they are at the start.
 """
 
 import asyncio
@@ -53,6 +53,7 @@ class Board:
         descriptor, self.storage, journal, self.serial, cause, switches, speed = sys.argv[1:8]
         trace = sys.argv[8] if len(sys.argv) > 8 else None
         parts = (os.getenv("SABOT_PARTS") or "").split()
+        self.SENSES = bool(parts)
         self.lid_opened, self.compartment_opened = [
             name + "_opened" in parts
             if name + "_opened" in parts or name + "_shut" in parts
