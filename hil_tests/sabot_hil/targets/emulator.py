@@ -50,9 +50,10 @@ _ASLEEP_SHARE = 0.3  # an idle shoe sleeps twice as much
 # collects garbage or carries out an input: a press of 30 ms was lost.
 _HELD_US = 100 * _MS
 _ID_BYTES = 8
-_FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
-_COMMAND_KEY = command_key(_FIRST_KEY)
-_JOURNAL = new_journal(_FIRST_KEY, hashlib.sha256(b"random bytes").digest())
+FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
+"""Of the audit chain of every emulated unit."""
+_COMMAND_KEY = command_key(FIRST_KEY)
+_JOURNAL = new_journal(FIRST_KEY, hashlib.sha256(b"random bytes").digest())
 _LED = 25  # on the Pico itself; boards/pico/board.py
 _SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
@@ -92,7 +93,7 @@ class EmulatorTarget:
         )
         folder.mkdir(parents=True, exist_ok=True)
         self.keys = folder / "sabot.keys"
-        unit_keys.add(self.keys, self.pico.unique_id.hex(), _FIRST_KEY)
+        unit_keys.add(self.keys, self.pico.unique_id.hex(), FIRST_KEY)
         self.clock = EmulatedClock(self.pico)
         self.bench = EmulatedBench(self.pico, witness)
         self.shoe = EmulatedShoe(self.pico, self.clock, witness)
@@ -391,7 +392,7 @@ def firmware_files() -> dict[str, bytes]:
     # A unit without an id uses its board's number.
     known = {
         "settings": {"set": 0},
-        "chain": chain_id(_FIRST_KEY),
+        "chain": chain_id(FIRST_KEY),
         "command_key": _COMMAND_KEY,
         "unit": "",
         "game": document_of(MINI_NAME),
