@@ -1,5 +1,5 @@
-"""The free heap after the last collection. Measuring it when a host asks would take as long as a
-collection, and the cards must not wait for that."""
+"""The free heap after the last collection, and a spare piece of it. Measuring the heap when a host
+asks would take as long as a collection, and the cards must not wait for that."""
 
 import gc
 
@@ -7,6 +7,7 @@ from sabot_firmware.native import const
 
 _MOST_GAPS = const(500)
 _LARGE = const(64)  # references, 264 bytes on a Pico: nothing larger is made often
+_SPARE_BYTES = const(4000)
 _MOST_FRAMES = const(6)  # of the host, each with 1 to 2.5 KB of garbage on a Pico
 
 
@@ -20,6 +21,22 @@ class Heap:
         """Whether to collect when there is time."""
         self._to_fill = self._to_look = False
         self._size = self._frames = 0
+        self._spare: "bytearray | None" = None
+
+    def take_spare(self) -> None:
+        """Hold a piece for work that needs memory in one piece, such as an open file (1,152 bytes
+        on a Pico): what stays of other work leaves only small pieces between. It is no error if
+        there is none now."""
+        if self._spare is None:
+            try:
+                self._spare = bytearray(_SPARE_BYTES)
+            except MemoryError:
+                pass
+
+    def give_spare(self) -> None:
+        """Let the work that follows have the piece: MicroPython collects garbage when it needs
+        it."""
+        self._spare = None
 
     def frame_taken(self) -> None:
         """Note that a frame of the host has made garbage. A collection is due after some frames:

@@ -15,7 +15,8 @@ from sabot_hil.emulation.bare import BarePico
 
 BLOCK_BYTES = 16
 _BLOCKS_A_BYTE = 4
-_FREE, _MARKED = 0, 3
+SIZES = 1 << 16
+_FREE, _TAIL, _MARKED = 0, 2, 3
 _RAM, _RAM_END = 0x20000000, 0x20042000
 _WORDS = 4  # of the description: table, its bytes, table of finalisers, and begin and end of blocks
 _LEAST_TABLE_BYTES = 1000
@@ -59,6 +60,16 @@ class Heap:
         return Room(int(pieces.sum()) * BLOCK_BYTES, largest * BLOCK_BYTES)
 
 
+    def objects(self) -> NDArray[np.int64]:
+        """Every object, as its first block times SIZES plus how many blocks it has."""
+        kinds = self._kinds()
+        begins = np.flatnonzero((kinds != _FREE) & (kinds != _TAIL))
+        ends = np.flatnonzero(np.append(kinds, _FREE) != _TAIL)
+        after = ends[np.searchsorted(ends, begins, "right")]
+        found: NDArray[np.int64] = begins.astype(np.int64) * SIZES + (after - begins)
+        return found
+
+
 def _description(pico: BarePico) -> tuple[int, int, int]:
     """Return the address and the bytes of the table, and the address of the first block."""
     words = np.frombuffer(pico.ram(_RAM, _RAM_END - _RAM), "<u4").astype(np.int64)
@@ -83,6 +94,8 @@ class HeapWatch:
         self._heap: Heap | None = None
         self._collecting = False
         self._worst: Room | None = None
+        self._objects: NDArray[np.int64] | None = None
+        self._largest_new = 0
         self.on_room: Callable[[Room], None] | None = None
         """Called with what is free after each collection."""
         self.collections = 0
@@ -94,6 +107,12 @@ class HeapWatch:
         worst, self._worst = self._worst, None
         return worst
 
+    def take_largest_new(self) -> int:
+        """Return the bytes of the largest object that was made since the last call, as far as the
+        looks show it: an object may be given back at once."""
+        largest, self._largest_new = self._largest_new, 0
+        return largest * BLOCK_BYTES
+
     def _look(self) -> None:
         starts = (self._pico.starts, self._pico.resets)
         if starts != self._starts or self._heap is None:
@@ -101,9 +120,15 @@ class HeapWatch:
             try:
                 self._heap = Heap(self._pico)
             except ValueError:  # MicroPython has not made it yet
-                self._heap = None
+                self._heap = self._objects = None
                 return
             self._starts = starts
+            self._objects = None
+        objects = self._heap.objects()
+        if self._objects is not None:
+            made = np.setdiff1d(objects, self._objects, assume_unique=True) % SIZES
+            self._largest_new = max(self._largest_new, int(made.max(initial=0)))
+        self._objects = objects
         collecting = self._heap.collects()
         if self._collecting and not collecting:
             room = self._heap.room()

@@ -18,12 +18,13 @@ from sabot_hil.kit.flash_image import SECTOR, ChipImage
 from sabot_hil.kit.journal_image import KEY_SECTORS, SLOT, entries_in
 from sabot_hil.kit.witness import Witness
 from sabot_hil.sweeps.aged_journal import RING, aged_image
-from sabot_hil.targets.emulator import FIRST_KEY, EmulatorTarget
+from sabot_hil.targets.emulator import FIRST_KEY, EmulatorTarget, board_number
 
 _S = 1_000_000  # in us
 _BACK_S = 30
 _LOOK_MS = 200
 _SECTORS_LEFT, _SLOTS_LEFT = 2, 6  # of a full journal, and of its keys' ring, before both wrap
+_UNIT = "memory"
 _HALVES = b"".join(hashlib.sha256(name).digest() for name in (b"one half", b"another half"))
 
 
@@ -47,10 +48,10 @@ TABLES = (
     Table("midi", "md-midi"),
     Table("blackjack", "blackjack"),
     Table("blackjack, 8 decks", "blackjack", {"decks": 8, "burn": "none"}),
-    Table("hold'em", "holdem", {"burn": "none"}),
-    Table("hold'em, shown", "holdem", {"hole_cards": "shown", "burn": "none"}),
-    Table("hold'em, never", "holdem", {"hole_cards": "never", "burn": "none"}),
-    Table("hold'em, escrow", "holdem", {"hole_cards": "shown", "burn": "none"}, True),
+    Table("hold'em", "holdem", {"seats": 6}),
+    Table("hold'em, shown", "holdem", {"hole_cards": "shown"}),
+    Table("hold'em, never", "holdem", {"hole_cards": "never"}),
+    Table("hold'em, escrow", "holdem", {"hole_cards": "shown"}, True),
 )
 
 
@@ -80,7 +81,7 @@ def _update(target: EmulatorTarget, release: releases.releases.Release) -> None:
     )
 
 
-def _provisioned(target: EmulatorTarget, escrow: bytes = b"") -> None:
+def _provisioned(target: EmulatorTarget) -> None:
     files = KeyFiles(target.keys, target.keys.with_suffix(".commands"), target.shoe.keys)
     target.bench.switch("service_on", True)
     with session_with(target.shoe) as client:
@@ -92,7 +93,6 @@ def _provisioned(target: EmulatorTarget, escrow: bytes = b"") -> None:
         when_full="go_on",
         game=game,
         release_key=signing.public_of(releases.HOUSE),
-        escrow=escrow,
     )
     provision(
         lambda: session_with(target.shoe),
@@ -144,11 +144,12 @@ def _back(target: EmulatorTarget) -> None:
 @contextmanager
 def unit_at(table: Table, begin: str, folder: Path, image: Path | None) -> Iterator[EmulatorTarget]:
     """A unit that deals the game of `table`, and to which `begin`, one of BEGINS, has happened."""
-    target = EmulatorTarget("memory", folder, Witness(), image=image)
+    documents: dict[str, object] = {"unit": board_number(_UNIT)}
+    if table.escrow:
+        documents["escrow"] = _HALVES
+    target = EmulatorTarget(_UNIT, folder, Witness(), image=image, documents=documents)
     try:
         target.power.on()
-        if table.escrow:
-            _provisioned(target, _HALVES)
         BEGINS[begin](target)
         with session_with(target.shoe) as client:
             client.load_game(table.document)

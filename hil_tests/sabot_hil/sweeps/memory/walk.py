@@ -40,6 +40,8 @@ class Note:
     after: str
     """What was done before it."""
     room: Room
+    made: int = 0
+    """Bytes of the largest object that was made in it."""
     trouble: str = ""
     """Why the shoe restarted, or what it shows if it is out of service."""
 
@@ -63,8 +65,8 @@ class Walk:
             if self._title() not in seen:
                 seen.add(self._title())
                 for found in in_a_copy(partial(self._all_works)):
-                    *words, free, largest, trouble = found
-                    yield Note(*words, Room(free, largest), trouble)
+                    *words, free, largest, made, trouble = found
+                    yield Note(*words, Room(free, largest), made, trouble)
             note = self._note(self._deal())
             yield note
             if note.trouble:
@@ -78,7 +80,8 @@ class Walk:
             hosts.do(work, self._target, self._rng)
             note = self._note(work)
             plain = note.table, note.begin, note.step, note.at, note.doing, note.after
-            notes.append((*plain, note.room.free, note.room.largest, note.trouble))
+            room = note.room
+            notes.append((*plain, room.free, room.largest, note.made, note.trouble))
             if note.trouble:
                 break
         return notes
@@ -88,10 +91,9 @@ class Walk:
         room = self._watch.take_worst() or Room(1 << 20, 1 << 20)
         at, before = self._at, self._before
         self._at, self._before = self._title(), doing
-        note = Note(
-            self._table.name, self._begin, self._step, at, doing, before, room, self._trouble(doing)
-        )
-        return note
+        made, trouble = self._watch.take_largest_new(), self._trouble(doing)
+        words = self._table.name, self._begin, self._step, at, doing, before
+        return Note(*words, room, made, trouble)
 
     def _trouble(self, doing: str) -> str:
         pico, shown = self._target.pico, self._target.bench.outputs.display

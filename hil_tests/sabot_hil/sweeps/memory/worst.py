@@ -43,13 +43,14 @@ def table_of(notes: Sequence[Note], what: str, least: int) -> Printed:
     printed = plain_table(
         f"Least {'free' if what == 'free' else 'in one piece'}, of {least} bytes",
         ["table", "unit", "doing", "after", "display before"],
-        ["free", "in one piece"],
+        ["free", "in one piece", "largest made"],
     )
     rows = worst(notes, what)
     for name in dict.fromkeys(note.table for note in rows):
         for note in [note for note in rows if note.table == name][:_SHOWN]:
             words = (note.table, note.begin, note.doing, note.after, note.at)
-            printed.add_row(*words, str(note.room.free), str(note.room.largest))
+            figures = note.room.free, note.room.largest, note.made
+            printed.add_row(*words, *map(str, figures))
     return printed
 
 
