@@ -23,15 +23,16 @@ class Heap:
         self._size = self._frames = 0
         self._spare: "bytearray | None" = None
 
-    def take_spare(self) -> None:
+    def take_spare(self) -> bool:
         """Hold a piece for work that needs memory in one piece, such as an open file (1,152 bytes
-        on a Pico): what stays of other work leaves only small pieces between. It is no error if
-        there is none now."""
+        on a Pico): what stays of other work leaves only small pieces between. Return whether there
+        is one."""
         if self._spare is None:
             try:
                 self._spare = bytearray(_SPARE_BYTES)
             except MemoryError:
-                pass
+                return False
+        return True
 
     def give_spare(self) -> None:
         """Let the work that follows have the piece: MicroPython collects garbage when it needs

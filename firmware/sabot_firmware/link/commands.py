@@ -132,7 +132,8 @@ def _take_game(shoe: "Shoe", document: bytes) -> None:
     shoe.store.save("game", game.document)
     _record(shoe, events.GAME_LOADED, game.name, game.sha256)
     gc.collect()
-    if game.family != shoe.dealing.game.family or not _dealt_at_once(shoe, game):
+    alike = game.family == shoe.dealing.game.family
+    if not alike or not _dealt_at_once(shoe, game) or not shoe.heap.take_spare():
         # The heap has no room for the code of two families, or it is in pieces: a start has room.
         shoe.journal.drain()
         shoe.acting.stopped = True

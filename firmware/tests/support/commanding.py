@@ -41,7 +41,7 @@ class _Heap:
         pass
 
     def take_spare(self):
-        pass
+        return True
 
 
 class _Running:

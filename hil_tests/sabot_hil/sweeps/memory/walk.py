@@ -24,6 +24,7 @@ COLLECTED_MS = 1300.0
 """In this time garbage is collected at least once."""
 _DECK = [rank + suit for rank in "A23456789TJQK" for suit in "SHDC"]
 _FAULTY, _POWER, _SWITCHES, _ENDS = 0.12, 0.03, 0.05, 0.02  # of the steps
+_NO_CARDS = ("LOAD CARDS", "SHOE ENDED")
 _CARD = re.compile(r"\b[A-Z0-9][SHDC]\b|\d+")
 
 
@@ -119,9 +120,9 @@ class Walk:
         if chance < _POWER + _ENDS:
             end_shoe(bench)
             return "shoe of cards ended by hand"
-        if chance < _POWER + _ENDS + _SWITCHES or shown.title in ("NO SHOE", "SHOE ENDED"):
+        if chance < _POWER + _ENDS + _SWITCHES or shown.title in _NO_CARDS:
             switch = "lid_open"
-            if shown.title not in ("NO SHOE", "SHOE ENDED"):
+            if shown.title not in _NO_CARDS:
                 switch = rng.choice(enums.SWITCHES)
             bench.switch(switch, True)
             bench.switch(switch, False)
