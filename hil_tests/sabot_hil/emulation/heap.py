@@ -43,8 +43,12 @@ class Heap:
         self._pico = pico
         self._table, self._bytes, self.begin = _description(pico)
 
+    def table(self) -> bytes:
+        """MicroPython's table, as it is now: two bits a block."""
+        return self._pico.ram(self._table, self._bytes)
+
     def _kinds(self) -> NDArray[np.uint8]:
-        table = np.frombuffer(self._pico.ram(self._table, self._bytes), np.uint8)
+        table = np.frombuffer(self.table(), np.uint8)
         return np.stack([table >> shift & 3 for shift in (0, 2, 4, 6)], axis=1).reshape(-1)
 
     def collects(self) -> bool:
@@ -94,6 +98,7 @@ class HeapWatch:
         self._heap: Heap | None = None
         self._collecting = False
         self._worst: Room | None = None
+        self._table = b""
         self._objects: NDArray[np.int64] | None = None
         self._largest_new = 0
         self.on_room: Callable[[Room], None] | None = None
@@ -124,6 +129,10 @@ class HeapWatch:
                 return
             self._starts = starts
             self._objects = None
+        table = self._heap.table()
+        if table == self._table:
+            return
+        self._table = table
         objects = self._heap.objects()
         if self._objects is not None:
             made = np.setdiff1d(objects, self._objects, assume_unique=True) % SIZES
