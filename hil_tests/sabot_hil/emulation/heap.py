@@ -63,7 +63,6 @@ class Heap:
         largest = int(pieces.max()) if len(pieces) else 0
         return Room(int(pieces.sum()) * BLOCK_BYTES, largest * BLOCK_BYTES)
 
-
     def objects(self) -> NDArray[np.int64]:
         """Every object, as its first block times SIZES plus how many blocks it has."""
         kinds = self._kinds()

@@ -409,7 +409,8 @@ def firmware_files(documents: Mapping[str, object] | None = None) -> dict[str, b
 
 def started_unit(image: Image, files: Mapping[str, bytes]) -> tuple[bytes, bytes]:
     """Return the content of the Pico's flash and of the journal's chip after the first start of a
-    unit with these files. It is kept between runs, under a name that depends on everything that was on the unit."""
+    unit with these files. It is kept between runs, under a name that depends on everything that was
+    on the unit."""
     digest = hashlib.sha256(image.content)
     for path, content in files.items():
         digest.update(f"{path} {len(content)}\n".encode() + content)

@@ -66,7 +66,7 @@ class Shoe:
 # Other places where memory may be lacking, each with a line after which it is; they are numbered
 # after the tasks.
 _PLACES = {
-    "command": ("link/commands.py", "    carry_out = globals()[\"on_\" + shape.name]\n"),
+    "command": ("link/commands.py", '    carry_out = globals()["on_" + shape.name]\n'),
     "card judged": ("sensing.py", "        passed, dealing = self._reader.passed, self._dealing\n"),
     "card noted": ("acting.py", "        seals = self.recorder.seals\n"),
     "card dealt": ("acting.py", "        self._presenting.set_lock()\n        ended = False\n"),

@@ -68,7 +68,8 @@ _GAME = "game"
 _PROVISIONED = "provisioned"
 _RESET = 3  # the exit code in sabot_firmware/boards/sim/board.py, which adds a cause
 _CAUSES = {
-    _RESET + enums.RESET_CAUSES.index(cause): cause for cause in ("watchdog", "command", "error", "memory")
+    _RESET + enums.RESET_CAUSES.index(cause): cause
+    for cause in ("watchdog", "command", "error", "memory")
 } | {_RESET: "software"}
 _WENT_WRONG = ("watchdog", "error", "memory")
 _SETTLED = b"s"

@@ -91,9 +91,7 @@ def _pulled(scene: Scene, steps_ms: list[float], image: Path | None) -> Iterator
             pico.run_us(begun_us + step_ms * _MS - pico.t_us)
             target.bench.seen()
             released = target.bench.outputs.lock_released
-            moves, edge_ms, last_ms = in_a_copy(
-                partial(_moves_of, target, card, scene.speed_mm_s)
-            )
+            moves, edge_ms, last_ms = in_a_copy(partial(_moves_of, target, card, scene.speed_mm_s))
             yield Pulled(scene, step_ms, outcome(released, moves, edge_ms, last_ms, scene.last))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from sabot.errors import NoShoe, UpdateFailed
 from sabot.games import families
 from sabot.keys import signing
+from sabot.release.build import Release
 from sabot.release.provision import KeyFiles, UnitSettings, provision
 from sabot.release.update import update
 from sabot_hil.capabilities import session_with
@@ -67,12 +68,10 @@ def _updated(target: EmulatorTarget) -> None:
 def _undone(target: EmulatorTarget) -> None:
     board, house = target.house()
     with suppress(UpdateFailed):
-        _update(
-            target, releases.changed(board, house, releases.NEWER, releases.DOES_NOT_START)
-        )
+        _update(target, releases.changed(board, house, releases.NEWER, releases.DOES_NOT_START))
 
 
-def _update(target: EmulatorTarget, release: releases.releases.Release) -> None:
+def _update(target: EmulatorTarget, release: Release) -> None:
     update(
         lambda: session_with(target.shoe),
         release,
@@ -121,7 +120,7 @@ def _old(target: EmulatorTarget) -> None:
     target.power.on()
 
 
-BEGINS: Mapping[str, Callable[[EmulatorTarget], None]] = {
+BEGINS: dict[str, Callable[[EmulatorTarget], None]] = {
     "new": _new,
     "updated": _updated,
     "undone": _undone,

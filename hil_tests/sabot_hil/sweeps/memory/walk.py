@@ -7,9 +7,8 @@ cards, as the display lets it. At each title of the display that is new, a copy 
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from sabot_hil.emulation.copies import in_a_copy
@@ -48,9 +47,17 @@ class Note:
 
 
 class Walk:
-    """A walk at one table by one seed."""
+    """A walk at one table by one seed. A host does only `works`."""
 
-    def __init__(self, table: Table, begin: str, seed: int, target: EmulatorTarget) -> None:
+    def __init__(
+        self,
+        table: Table,
+        begin: str,
+        seed: int,
+        target: EmulatorTarget,
+        works: Collection[str] = hosts.WORKS,
+    ) -> None:
+        self._works = sorted(works)
         self._table, self._begin = table, begin
         self._target = target
         self._rng = random.Random(f"{table.name} {begin} {seed}")
@@ -65,24 +72,23 @@ class Walk:
         for self._step in range(1, steps + 1):
             if self._title() not in seen:
                 seen.add(self._title())
-                for found in in_a_copy(partial(self._all_works)):
-                    *words, free, largest, made, trouble = found
+                for at, doing, after, free, largest, made, trouble in in_a_copy(self._all_works):
+                    words = self._table.name, self._begin, self._step, at, doing, after
                     yield Note(*words, Room(free, largest), made, trouble)
             note = self._note(self._deal())
             yield note
             if note.trouble:
                 return
 
-    def _all_works(self) -> list[tuple[object, ...]]:
-        """All that a host can ask, in this state; each note as a plain list."""
-        works = self._rng.sample(sorted(hosts.WORKS), len(hosts.WORKS))
+    def _all_works(self) -> list[tuple[str, str, str, int, int, int, str]]:
+        """All that a host can ask, in this state; the fields of each note as JSON carries them."""
         notes = []
-        for work in works:
+        for work in self._rng.sample(self._works, len(self._works)):
             hosts.do(work, self._target, self._rng)
             note = self._note(work)
-            plain = note.table, note.begin, note.step, note.at, note.doing, note.after
             room = note.room
-            notes.append((*plain, room.free, room.largest, note.made, note.trouble))
+            figures = room.free, room.largest, note.made
+            notes.append((note.at, note.doing, note.after, *figures, note.trouble))
             if note.trouble:
                 break
         return notes
@@ -164,7 +170,15 @@ class Walk:
         return "unreadable card"
 
 
-def walk(table: Table, begin: str, seed: int, steps: int, folder: Path, image: Path) -> list[Note]:
-    """Walk so many steps at a table."""
+def walk(
+    table: Table,
+    begin: str,
+    seed: int,
+    steps: int,
+    folder: Path,
+    image: Path,
+    works: Collection[str] = hosts.WORKS,
+) -> list[Note]:
+    """Walk so many steps at a table. A host does only `works`."""
     with unit_at(table, begin, folder, image) as target:
-        return list(Walk(table, begin, seed, target).notes(steps))
+        return list(Walk(table, begin, seed, target, works).notes(steps))
