@@ -1,28 +1,27 @@
 """Hole cards that stay closed: what a thief has who takes the whole shoe away, with its log."""
 
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
-from firmware.tests.fakes.fake_flash import RING
 from firmware.tests.support.naive_chain import hmac, sha256
 from firmware.tests.support.scripted import (
-    LID,
-    FileFlash,
+    BURN,
+    KEY_TURNED,
+    LOAD,
+    NEXT,
+    REVEAL,
+    VOID,
     again,
     card_samples,
+    dealing,
     kinds_of,
-    provision,
     recorded,
-    started,
+    round_key,
 )
 from firmware.tests.test_store import Folder
 from sabot_firmware.journal.ring import NOTE, STATE
 from sabot_firmware.journal.seals import JournalError, Seals
-from sabot_firmware.store import SettingsStore
-from sabot_firmware.table import input_log, inputs
-from sabot_protocol import cbor, games, holdem
+from sabot_firmware.table import input_log
+from sabot_protocol import cbor, holdem
 
-NEXT, REVEAL, VOID, BURN = [inputs.pressed(button) for button in range(4)]
-KEY_ON = inputs.switched(1, True)
-_LOAD = (inputs.switched(LID, True), inputs.switched(LID, False))
 _DEALT = ("AS", "KS", "2C", "3C")
 _SECOND_SHOWS = (REVEAL, BURN, NEXT, REVEAL)
 
@@ -32,15 +31,13 @@ def _shoe(folder, hole_cards="shown", **house):
     document.update({"seats": 2, "house": house or {"voided_cards": "never"}})
     if hole_cards != "all":
         document["hole_cards"] = hole_cards
-    flash = provision(folder, FileFlash(folder, RING))
-    SettingsStore(folder.path).save("game", games.encode(document))
-    board, shoe = started(folder, flash)
+    board, shoe = dealing(folder, document)
     shoe.maintain_seals()
     return board, shoe
 
 
 def _deal(board, shoe, *end):
-    board.play(shoe, *_LOAD, *[card_samples(name) for name in _DEALT])
+    board.play(shoe, *LOAD, *[card_samples(name) for name in _DEALT])
     during = _secrets(shoe)
     board.play(shoe, *end)
     return during
@@ -57,7 +54,7 @@ def _secret_of(kept, of_hand):
 
 def _keys(secret, number):
     """Return the key of the round and of its seats that follow from a sealing secret."""
-    key = hmac(secret, b"sabot round" + number.to_bytes(8, "big"))
+    key = round_key(secret, number)
     return [key] + [hmac(key, b"sabot seat" + bytes([seat])) for seat in range(11)]
 
 
@@ -168,7 +165,7 @@ def test_a_hand_goes_on_after_a_loss_of_power_with_the_secret_that_it_began_with
 def test_cards_of_a_void_round_that_are_never_to_be_known_are_as_safe():
     with Folder() as folder:
         board, shoe = _shoe(folder, "all")
-        _, of_hand = _deal(board, shoe, KEY_ON, VOID)
+        _, of_hand = _deal(board, shoe, KEY_TURNED[0], VOID)
         shoe.maintain_seals()
         assert of_hand and not _is_on_chip(folder, of_hand)
         assert [values for kind, values in recorded(shoe) if kind == "unsealed"] == [[b""]]
@@ -200,7 +197,7 @@ def _escrowed(folder):
 def test_no_hand_begins_before_its_key_can_leave_for_the_escrow():
     with Folder() as folder:
         board, shoe = _escrowed(folder)
-        board.play(shoe, *_LOAD)
+        board.play(shoe, *LOAD)
         assert shoe.dealing.card_due() and board.seen[-1] != "open" and "ESCROW" in board.text
         board.play(shoe, NEXT)
         assert kinds_of(shoe)[-1] == "lock", "the button waits too"
@@ -222,7 +219,7 @@ def test_the_key_leaves_also_if_the_power_was_cut_before_it_had():
         shoe.recorder.escrow = lambda *place: cut.append(place)
         for _ in range(100):
             shoe.maintain_seals()
-        board.play(shoe, *_LOAD, card_samples("AS"))
+        board.play(shoe, *LOAD, card_samples("AS"))
         assert cut and "seal_escrow" not in kinds_of(shoe)
         shoe.journal.drain()
         board, shoe = again(folder, board)
@@ -238,7 +235,7 @@ def test_what_the_escrow_has_made_ready_is_in_no_memory_that_stays():
         for _ in range(100):
             shoe.maintain_seals()
         pad = shoe.sealing._escrow._pad
-        board.play(shoe, *_LOAD, *[card_samples(name) for name in _DEALT], *_SECOND_SHOWS)
+        board.play(shoe, *LOAD, *[card_samples(name) for name in _DEALT], *_SECOND_SHOWS)
         shoe.maintain_seals()
         shoe.journal.drain()
         assert len(pad) == 32 and not _is_on_chip(folder, pad)

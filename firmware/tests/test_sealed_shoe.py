@@ -2,20 +2,19 @@
 and how what it sealed is opened. The opening is written from protocol/README.md, "Sealed cards"."""
 
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
-from firmware.tests.fakes.fake_flash import RING
 from firmware.tests.support.naive_chain import hmac, sha256
 from firmware.tests.support.passing import E, X
 from firmware.tests.support.scripted import (
     KEY_TURNED,
-    LID,
+    LOAD,
     REVEAL,
     VOID,
-    FileFlash,
     again,
     card_samples,
+    dealing,
     kinds_of,
-    provision,
     recorded,
+    round_key,
     started,
 )
 from firmware.tests.test_store import Folder
@@ -26,7 +25,6 @@ from sabot_firmware.table import inputs
 from sabot_protocol import cards, enums, games, messages
 
 DEALT = ("4C", "2D", "AC", "2H", "2S", "3H")
-_LOAD = (inputs.switched(LID, True), inputs.switched(LID, False))
 _DEALING_ROUND = enums.PHASES.index("dealing")
 
 
@@ -34,14 +32,12 @@ def _midi(folder, **house):
     """Return a board and its shoe, a new unit that deals midi without a burn."""
     document = dict(games.MINI)
     document.update({"name": "midi", "shown": "after_reveal", "burn": "none", "house": house})
-    flash = provision(folder, FileFlash(folder, RING))
-    SettingsStore(folder.path).save("game", games.encode(document))
-    return started(folder, flash)
+    return dealing(folder, document)
 
 
 def dealt(folder, *names, **house):
     board, shoe = _midi(folder, **house)
-    board.play(shoe, *_LOAD, *[card_samples(name) for name in names])
+    board.play(shoe, *LOAD, *[card_samples(name) for name in names])
     return board, shoe
 
 
@@ -90,7 +86,7 @@ def test_every_round_has_a_key_of_its_own_which_only_the_secret_gives():
         begun = [at for at in range(len(events)) if events[at][0] == "seal"]
         for at in range(2):
             number = begun[at] + 1
-            assert keys[at] == hmac(secret_of(folder), b"sabot round" + number.to_bytes(8, "big"))
+            assert keys[at] == round_key(secret_of(folder), number)
         assert opened(events[begun[1] :]) == DEALT
 
 
@@ -138,7 +134,7 @@ def test_the_means_of_the_sensors_take_sealed_cards_once_they_show_and_never_if_
         with Folder() as folder:
             board, shoe = _midi(folder, **house)
             before = _seen_cards(shoe)
-            board.play(shoe, *_LOAD, *wide)
+            board.play(shoe, *LOAD, *wide)
             assert (shoe.health.cards, shoe.health.mean_permille(1)) == (0, 1000)
             board.play(shoe, *end)
             board.play(shoe, bytes(40))
@@ -152,7 +148,7 @@ def test_a_long_pass_of_a_sealed_card_does_not_name_it():
         covered = bytes([E | X | (E | X) << 4])
         samples = card_samples("9C")
         at = bytes(samples).rfind(covered)
-        board.play(shoe, *_LOAD, samples[:at] + covered * 14 + samples[at:])
+        board.play(shoe, *LOAD, samples[:at] + covered * 14 + samples[at:])
         kind, values = recorded(shoe)[-1]
         assert kind == "long_pass" and values[0] is None and values[1] > 1500
 
@@ -174,7 +170,7 @@ def test_the_events_of_a_sealed_pass_have_no_figure_that_depends_on_the_marks():
 def test_the_display_and_the_lamps_say_nothing_of_a_sealed_card():
     with Folder() as folder:
         board, shoe = _midi(folder)
-        board.play(shoe, *_LOAD)
+        board.play(shoe, *LOAD)
         board.outputs.clear()
         board.play(shoe, *[card_samples(name) for name in DEALT])
         assert len(board.outputs) < 4, board.outputs
@@ -191,6 +187,6 @@ def test_a_journal_of_another_board_is_not_guessed_at():
 def test_a_shoe_that_deals_no_card_face_down_makes_no_secret():
     with Folder() as folder:
         board, shoe = started(folder)
-        board.play(shoe, *_LOAD, card_samples("AC"), card_samples("2C"), card_samples("9C"))
+        board.play(shoe, *LOAD, card_samples("AC"), card_samples("2C"), card_samples("9C"))
         assert shoe.sealing is None and secret_of(folder) is None
         assert kinds_of(shoe)[-1] == "card"

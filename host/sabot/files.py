@@ -114,12 +114,26 @@ def read_bounded(path: Path, most: int) -> bytes:
     return data
 
 
+def check_is_file(path: Path) -> None:
+    """Raise OSError if a device, a pipe or a socket has this name: a user who may do everything
+    would put a file in its place, and /dev/null would be gone for every program. A path that leads
+    to one by links, as /dev/stdout does, is the same."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # there is nothing
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, "it is a device or a pipe, and not a file", str(path))
+
+
 def replace_whole(path: Path, data: bytes, mode: int) -> None:
     """Replace the file's content; after any error or Ctrl-C it is as before. Raises OSError.
 
     `mode` are the new file's permissions, without what the user's umask withholds. The content is
-    first written to a file with a random name, so that no one can have put a link there.
+    first written to a file with a random name, so that no one can have put a link there. What is
+    not a file stays (`check_is_file`).
     """
+    check_is_file(path)
     draft = path.with_name(f".sabot-{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:

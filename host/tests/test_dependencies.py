@@ -90,6 +90,7 @@ def test_what_builds_sabot_is_locked_too() -> None:
     assert set(_TOML["build-system"]["requires"]) <= set(_GROUPS["build"])
 
 
+@pytest.mark.slow
 def test_pip_refuses_a_file_with_another_hash(tmp_path: Path) -> None:
     wheel = tmp_path / "sabot_example-1-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as made:

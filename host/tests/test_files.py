@@ -9,7 +9,8 @@ import pytest
 
 from sabot import files
 from sabot.audit import bundle_file, checkpoints
-from sabot.errors import FeedsUnusable, KeysUnusable
+from sabot.cli.centre import receipts
+from sabot.errors import FeedsUnusable, KeysUnusable, ReceiptsUnusable
 from sabot.feeds.senders.transport import tls_of
 from sabot.files import (
     NotPrivate,
@@ -44,6 +45,23 @@ def test_a_link_is_replaced_and_its_target_stays(tmp_path: Path) -> None:
     replace_whole(tmp_path / "file", b"after", 0o600)
     assert (tmp_path / "target").read_bytes() == b"a letter"
     assert not (tmp_path / "file").is_symlink()
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_is_not_a_file_stays(tmp_path: Path, linked: bool) -> None:
+    """As root `sabot keys show KEY -o /dev/null` took /dev/null away from every program."""
+    there = tmp_path / "pipe"
+    os.mkfifo(there)
+    if linked:
+        (tmp_path / "stdout").symlink_to(there)
+        there = tmp_path / "stdout"
+    before = there.lstat()
+    with pytest.raises(OSError, match="not a file"):
+        replace_whole(there, b"after", 0o600)
+    with pytest.raises(ReceiptsUnusable, match=r"not a file.*; name another file with -o"):
+        receipts._write(there, iter([{}]))
+    assert there.lstat() == before
+    assert not list(tmp_path.glob(".sabot-*"))
 
 
 WRITERS: dict[str, Callable[[Path], object]] = {

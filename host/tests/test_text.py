@@ -41,9 +41,10 @@ def test_what_a_terminal_obeys_becomes_an_escape() -> None:
 
 @pytest.mark.slow
 def test_no_character_and_no_row_of_them_passes_that_is_not_printable(rng: random.Random) -> None:
-    # Nothing is assigned above plane 2 but what chooses variants; a sample of the rest is enough.
-    rest = range(0x30000 + rng.randrange(16), sys.maxunicode + 1, 16)
-    for code in chain(range(0x30000), range(0xE0000, 0xE1000), rest):
+    # Nothing is assigned above plane 2 but what chooses variants, and plane 2 has ideographs only:
+    # a sample of these is enough.
+    rest = range(0x20000 + rng.randrange(16), sys.maxunicode + 1, 16)
+    for code in chain(range(0x20000), range(0xE0000, 0xE1000), rest):
         letter = chr(code)
         if not (letter.isascii() and letter.isprintable()):
             assert seen_by(printable(letter)) == [], hex(code)

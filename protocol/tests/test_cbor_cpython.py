@@ -68,6 +68,7 @@ def test_what_cbor2_writes_is_read(value: object) -> None:
     assert same(_decode(cbor2.dumps(value, canonical=True)), value)
 
 
+@settings(max_examples=40)
 @given(st.lists(_scalars, max_size=30), st.integers(0, 9))
 def test_arrays_are_written_as_cbor2_writes_them(items: list[object], at: int) -> None:
     buf = bytearray(20_000)

@@ -35,8 +35,8 @@ _USE = b"sabot pool use"
 _NEXT = b"sabot pool next"
 
 _KEEP_MS = const(3600000)
-"""The least time between two values that are kept: each wears the board's flash. A host's first
-bytes are kept at once."""
+"""The least time between two values that are kept: each wears the board's flash. The first bytes
+of a host after each start are kept at once."""
 _BETWEEN = const(32)
 """Samples of each source that are stirred in between two rounds, and times that are."""
 MORE = "pool_more"
@@ -102,7 +102,7 @@ class Randomness(Pool):
         self._samples = memoryview(bytearray(_BETWEEN))
         self._times = bytearray(_BETWEEN)
         self._at = 0
-        self._kept_ms = 0
+        self._kept_ms = -_KEEP_MS
         self._due = False  # whether the pool has had bytes of a host since it was kept
         del pool_start
         for part in ("pool_start", "pool_slot", "noise"):
@@ -126,13 +126,12 @@ class Randomness(Pool):
         first = not self.has_host_bytes
         self.stir(HOST, data)
         self.has_host_bytes = self._due = True
-        if first:
-            self._kept_ms = -_KEEP_MS
         return first
 
     def keep(self, now_ms: int) -> None:
-        """Keep the pool for the next start if it has had bytes of a host, but not more often than
-        each hour. It takes 60 ms of erasing flash, so no card may come now."""
+        """Keep the pool for the next start if it has had bytes of a host since this start, but not
+        more often than each hour: without these bytes no one follows the unit over the next loss of
+        power. It takes 60 ms of erasing flash, so no card may come now."""
         if self._due and now_ms - self._kept_ms >= _KEEP_MS:
             self._due = False
             self._kept_ms = now_ms

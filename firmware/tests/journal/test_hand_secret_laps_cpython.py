@@ -3,33 +3,33 @@ room for such a flash."""
 
 import random
 
-from firmware.tests.journal.test_keyring import (
+from firmware.tests.support.naive_chain import NaiveChain
+from firmware.tests.support.secrets_ring import (
     FIRST,
-    SECTORS,
     SLOTS,
-    _part,
-    _put_hand,
     check,
     keep,
     new,
     number_of,
+    part,
+    put_hand,
 )
-from firmware.tests.support.naive_chain import NaiveChain
 from protocol.tests.helpers import seed_random
+from sabot_firmware.journal.keyring import SECTORS
 
 
 def test_the_part_of_the_sealing_secret_stays_while_the_ring_goes_round_and_wears_no_more() -> None:
     naive = NaiveChain(FIRST)
     unit, flash = new()
-    _put_hand(unit, _part(1))
+    put_hand(unit, part(1))
     for epoch in range(1, SECTORS * SLOTS + 200):
         if epoch % 40 == 0:
             unit.tidy()
         unit.step()
-        assert unit.ring.hand_secret == _part(1)
+        assert unit.ring.hand_secret == part(1)
         if epoch % 97 == 0:
             unit = check(flash, epoch, naive)
-    assert unit.ring.hand_secret == _part(1) and max(flash.erases) <= 2
+    assert unit.ring.hand_secret == part(1) and max(flash.erases) <= 2
 
 
 def test_key_pool_and_part_are_all_there_over_a_lap_in_whatever_order_they_are_written() -> None:
@@ -37,8 +37,8 @@ def test_key_pool_and_part_are_all_there_over_a_lap_in_whatever_order_they_are_w
     naive = NaiveChain(FIRST)
     unit, flash = new()
     keep(unit, 1)
-    _put_hand(unit, _part(1))
-    epoch, pool, part = 0, 1, 1
+    put_hand(unit, part(1))
+    epoch, pool, number = 0, 1, 1
     for turn in range(SECTORS * SLOTS + 300):
         kind = random.choice("kkkpph")
         if kind == "k":
@@ -48,11 +48,11 @@ def test_key_pool_and_part_are_all_there_over_a_lap_in_whatever_order_they_are_w
             pool += 1
             keep(unit, pool)
         else:
-            part += 1
-            _put_hand(unit, _part(part))
-            assert not flash.holds(_part(part - 1))
+            number += 1
+            put_hand(unit, part(number))
+            assert not flash.holds(part(number - 1))
         if turn % 5 == 0:
             unit.tidy()
         if turn % 37 == 0:
             unit = check(flash, epoch, naive)
-            assert number_of(unit) == pool and unit.ring.hand_secret == _part(part)
+            assert number_of(unit) == pool and unit.ring.hand_secret == part(number)

@@ -5,7 +5,7 @@ import random
 from firmware.tests.fakes.fake_flash import AFTER, BEFORE, RING, TORN, PowerCut, new_chip
 from firmware.tests.support.ledger import Ledger, scrubbed
 from firmware.tests.test_store import Folder
-from protocol.tests.helpers import seed_random, times
+from protocol.tests.helpers import seed_random, some, times
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_firmware.journal import keyring
@@ -83,7 +83,7 @@ def test_any_event_can_be_found() -> None:
 
 def test_after_any_cut_the_first_part_of_what_was_put_is_there() -> None:
     seed_random()
-    for busy_polls in (0, 2):
+    for busy_polls in some((0, 2), 2):
         ledger = Ledger(new_chip(busy_polls=busy_polls))
         flash = ledger.flash
         laps = acked = 0
@@ -127,7 +127,7 @@ def test_every_operation_of_a_sectors_change_can_be_the_last() -> None:
     ledger.drain()
     begun = ledger.flash.save(), ledger.entries[:], ledger.first_entry_event, ledger.last()
     for at_rest in (False, True):
-        every = times(1, 6)
+        every = times(1, 10)
         cut_at = random.randrange(every)
         while _cut(ledger, begun, cut_at, at_rest):
             cut_at += every
@@ -252,7 +252,7 @@ def test_a_queue_that_runs_over_writes_and_loses_nothing() -> None:
 
 def test_a_queue_that_is_moved_up_while_it_is_written_loses_nothing() -> None:
     seed_random()
-    for _ in range(20):
+    for _ in range(times(20, 8)):
         ledger = Ledger(new_chip(busy_polls=2), queue=random.randint(450, 700))
         for _ in range(60):
             ledger.some()

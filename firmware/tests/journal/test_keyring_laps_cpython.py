@@ -1,6 +1,8 @@
 """The keyring over whole laps, and on a chip that is worn out: more than a board's heap holds."""
 
-from firmware.tests.journal.test_keyring import (
+from firmware.tests.journal.test_randomness import chip, start_of
+from firmware.tests.support.naive_chain import NaiveChain
+from firmware.tests.support.secrets_ring import (
     FIRST,
     SLOTS,
     check,
@@ -9,8 +11,6 @@ from firmware.tests.journal.test_keyring import (
     new,
     number_of,
 )
-from firmware.tests.journal.test_randomness import chip, start_of
-from firmware.tests.support.naive_chain import NaiveChain
 from protocol.tests.helpers import raised
 from sabot_firmware.boards.nor import FlashError
 from sabot_firmware.journal import keyring

@@ -124,7 +124,7 @@ class OutboxMachine(RuleBasedStateMachine):
 
 TestOutboxMachine = OutboxMachine.TestCase
 TestOutboxMachine.settings = settings(
-    max_examples=25,
+    max_examples=12,
     stateful_step_count=40,
     deadline=None,
     phases=(Phase.generate,),

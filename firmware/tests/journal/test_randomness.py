@@ -247,6 +247,17 @@ def test_a_host_that_sends_again_and_again_wears_the_flash_once_an_hour():
     assert store.saves == 25, "without new bytes nothing is kept"
 
 
+def test_the_first_bytes_of_a_host_after_each_start_are_kept_at_once():
+    flash, store = chip(RANDOM), _Store()
+    for saves in (1, 2, 3):
+        unit, _ = start_of(flash, store=store)
+        assert not unit.add_host_bytes(_OTHER)
+        for now_ms in (0, 1000, _HOUR_MS - 1):
+            unit.keep(now_ms)
+            unit.add_host_bytes(RANDOM)
+        assert store.saves == saves
+
+
 def test_hello_after_hello_costs_no_write():
     flash = chip()
     unit, journal = start_of(flash)

@@ -88,7 +88,7 @@ def test_after_each_entry_of_each_input_the_dealing_is_recovered():
     seed_random()
     resolved, ended, games_left = 0, 0, [_MIDI, {"name": "eight"}, _NO_MORE_BETS]
     while games_left or not resolved or not ended:
-        more = _play(games_left.pop() if games_left else ONE_DECK, 70)
+        more = _play(games_left.pop() if games_left else ONE_DECK, times(70, 40))
         resolved += more[0]
         ended += more[1]
 
@@ -96,7 +96,7 @@ def test_after_each_entry_of_each_input_the_dealing_is_recovered():
 def test_in_every_situation_every_input_is_resumed():
     seed_random()
     for name in table.SITUATIONS:
-        for text in some(table.INPUTS, 5):
+        for text in some(table.INPUTS, 8):
             unit = Unit(game_with({}))
             for each in table.SITUATIONS[name][0].split():
                 unit.input(table.note_of(each))

@@ -5,7 +5,7 @@ import gc
 import hashlib
 import os
 
-from firmware.tests.release.test_boot import SlotBoard
+from firmware.tests.support.slots import SlotBoard
 from firmware.tests.test_store import Folder
 from sabot_firmware import MICROPYTHON, VERSION
 from sabot_firmware.release import boot, ed25519

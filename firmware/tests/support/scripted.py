@@ -4,7 +4,7 @@ import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes import fake_gc  # noqa: F401  # CPython lacks a part of it
 from firmware.tests.fakes.fake_flash import FIRST_KEY, RING, new_chip
 from firmware.tests.support.held import each_record
-from firmware.tests.support.naive_chain import NaiveChain
+from firmware.tests.support.naive_chain import NaiveChain, hmac
 from firmware.tests.support.noise import RANDOM, Sources
 from firmware.tests.support.passing import code, pass_of, printed
 from sabot_firmware.boards.sim.flash import SimFlash
@@ -16,13 +16,14 @@ from sabot_firmware.release import build as build_module
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
-from sabot_protocol import cards, cbor, enums, events
+from sabot_protocol import cards, cbor, enums, events, games
 from sabot_protocol.chain import chain_id, command_key
 
 _KINDS = {shape.number: shape for shape in events.KINDS}
 LID, KEY = 0, 1
 SET = 0
 NEXT, REVEAL, VOID, BURN = [inputs.pressed(button) for button in range(4)]
+LOAD = (inputs.switched(LID, True), inputs.switched(LID, False))
 KEY_TURNED = [inputs.switched(KEY, True), inputs.switched(KEY, False)]
 
 
@@ -36,7 +37,7 @@ class ScriptedBoard:
     NAME = "none"
     serial = "TEST-1"
     reset_cause = restarts = 0
-    LOOK_BYTES = 2000
+    LOOK_BYTES = 1 << 29  # `play` gives no other task a turn: the shoe would seem to hang
 
     def __init__(self, folder, flash):
         self.storage = folder.path
@@ -61,6 +62,8 @@ class ScriptedBoard:
         """Play samples, given as bytes, and changes of inputs, given as integers. A tuple
         ("overrun", samples) means that some were lost before these samples."""
         self._script += script
+        for task in range(3):  # only `_deal` runs here: the others wait
+            shoe.ticking.turns[task] = 2
         deal = shoe._deal()
         try:
             while True:
@@ -186,12 +189,24 @@ def started_in_file(folder, ring=RING):
     return started(folder, provision(folder, FileFlash(folder, ring)))
 
 
+def dealing(folder, document):
+    """Return a new unit that deals by a game document; its chip is a file."""
+    flash = provision(folder, FileFlash(folder, RING))
+    SettingsStore(folder.path).save("game", games.encode(document))
+    return started(folder, flash)
+
+
+def round_key(secret, number):
+    """Return the key of the round whose `seal` has this number (protocol/README.md, "Sealed
+    cards")."""
+    return hmac(secret, b"sabot round" + number.to_bytes(8, "big"))
+
+
 def loaded(folder, *names, ring=0):
     """Return a shoe from which the first burn and these cards were drawn; with `ring` its chip is a
     file with this many sectors of journal."""
     board, shoe = started_in_file(folder, ring) if ring else started(folder)
-    lid = [inputs.switched(LID, True), inputs.switched(LID, False)]
-    board.play(shoe, *lid, *[card_samples(name) for name in ("AC", "2C") + names])
+    board.play(shoe, *LOAD, *[card_samples(name) for name in ("AC", "2C") + names])
     board.seen = []
     return board, shoe
 

@@ -35,6 +35,8 @@ class Limit:
 
 LIMITS = (
     Limit("last mark to lock", "ms", 4.2, 5.0),
+    Limit("due cards that found the lock shut", "cards", 0, 0),
+    Limit("late shuts", "cards", 0, 0),
     Limit("card out of the head to its result with the host", "ms", 420.0, 500.0),
     Limit("card out of the head to all of it on flash", "ms", 420.0, 500.0),
     Limit("an event with a host that comes later", "ms", 25.0, 30.0),

@@ -9,6 +9,7 @@ import pytest
 import sabot_hil
 from sabot_hil.pytest_plugin import plugin
 from sabot_hil.report.limits import LIMITS, limit_of
+from sabot_hil.sweeps.locking import judging
 
 _SUITES = Path(str(sabot_hil.__file__)).parent / "suite"
 
@@ -25,7 +26,15 @@ def _limits_in(folder: str) -> Iterator[tuple[str, float]]:
                 name = name.values[0]
             for limit in limits:
                 assert isinstance(name, ast.Constant), ast.unparse(node)
-                yield str(name.value).rstrip(", "), float(ast.literal_eval(limit))
+                yield str(name.value).rstrip(", "), _value(limit)
+
+
+def _value(limit: ast.expr) -> float:
+    """A number, or one that the module of the sweep of the lock has."""
+    if isinstance(limit, ast.Attribute):
+        assert ast.unparse(limit.value) == "judging"
+        return float(getattr(judging, limit.attr))
+    return float(ast.literal_eval(limit))
 
 
 def test_every_limit_of_the_acceptance_suite_is_in_the_table_as_it_is_there() -> None:

@@ -8,8 +8,8 @@ from sabot.sim.disturbed import NOISE
 from sabot_hil.sweeps import accuracy
 from sabot_protocol import cards, enums
 
-_PASSES = 250
-_FAULTS = 60
+_PASSES = 150
+_FAULTS = 40
 
 
 @pytest.mark.parametrize("kind", pulls.KINDS)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from sabot.centre.alarms import LONGEST_DETAIL, NOT_SENT, OTHER_BYTES, OTHER_SEAM, Alarm
 from sabot.centre.beside import Beside
+from sabot.centre.fetching import Fetching
 from sabot.centre.link import (
     Batch,
     Centre,
@@ -22,10 +23,10 @@ from sabot.centre.link import (
     Refused,
     SeamDiffers,
 )
-from sabot.centre.receiving import checked, unlike
 from sabot.centre.site_log import SiteLog, is_record
 from sabot.centre.start import Head, Own, start
 from sabot.centre.state import State, Unit
+from sabot.centre.troubles import Troubles
 from sabot.centre.watcher import Watcher
 from sabot.errors import DatabaseLocked, DatabaseUnusable, NoDatabaseServer
 from sabot.log import boards
@@ -70,9 +71,9 @@ class Session:
         self._turn = 0
         self._answered_s = 0.0
         """How long the centre took to say where its copies end."""
-        self._junk: set[str] = set()
-        """Units of which the centre has receipts that are none."""
         self.units: dict[str, Unit] = {}
+        self._troubles = Troubles(centre, state, watcher, self.units)
+        self._receipts = Fetching(log, centre, state, watcher, self.units, self._troubles)
 
     def begin(self) -> None:
         """Ask the centre where its copies end, and compare."""
@@ -131,9 +132,7 @@ class Session:
         known = self._centre.open_alarms()
         self._state.size.answered(self._now_s() - begun_s)
         self._watcher.open_alarms(self._own_alarms() if known is None else known)
-        for unit in self._junk:  # a good receipt may have come in its place
-            self.units[unit].receipt = self._log.receipts_from(unit)
-        self._junk.clear()
+        self._receipts.begin_again()
 
     def _own_alarms(self) -> Counter[str]:
         return Counter(alarm.kind for alarm in self._state.alarms)
@@ -146,16 +145,7 @@ class Session:
     def fetch_receipts(self) -> None:
         """Fetch the receipts of what is at the centre and has none, and keep those that are
         right."""
-        while asked := {
-            unit: here.receipt
-            for unit, here in self.units.items()
-            if here.going and here.receipt < min(here.number, self._log.newest.get(unit, 0))
-        }:
-            found = self._centre.receipts_after(asked)
-            for unit in dict.fromkeys(unit for unit, _, _ in found):
-                self._receive(unit, [(number, data) for of, number, data in found if of == unit])
-            if not found:
-                return
+        self._receipts.fetch()
 
     # Beginning with a unit.
 
@@ -181,7 +171,7 @@ class Session:
         if head is None or begun is None:
             self.units[unit] = Unit(0, b"", 0, going=False)
             if own.receipt is None or own.receipt.number < own.newest:
-                self._refuse(unit, "the centre does not take it from this site")
+                self._troubles.refuse(unit, "the centre does not take it from this site")
             return
         self.units[unit] = here = Unit(head.number, head.mac, receipt)
         if not self._may_join(unit):
@@ -197,13 +187,13 @@ class Session:
             self._log.note_set_back(unit, head.number)
             here.receipt = min(here.receipt, head.number)
         for alarm in begun.alarms:
-            self._raise(alarm)
+            self._troubles.raise_alarm(alarm)
         for stone in begun.stones if here.going else ():
             data = self._log.tombstone_bytes(unit, stone.first)
             try:
                 self._centre.keep_tombstone(unit, stone.first, stone.last, stone.after, data)
             except Refused as refused:
-                self._refuse(unit, str(refused))
+                self._troubles.refuse(unit, str(refused))
                 return
             here.number, here.mac = stone.last, stone.after
 
@@ -230,10 +220,10 @@ class Session:
             except SeamDiffers as error:
                 why = str(error)
             except Refused as refused:
-                self._refuse(unit, str(refused))
+                self._troubles.refuse(unit, str(refused))
                 return False
             self._ask_again(row, why)
-        self._raise(self._other_seam(unit, f"{why}; nothing of it is sent"))
+        self._troubles.raise_alarm(self._other_seam(unit, f"{why}; nothing of it is sent"))
         return False
 
     def _ask_again(self, row: SeamRow, why: str) -> None:
@@ -353,11 +343,11 @@ class Session:
             self._other_bytes(unit, error.number)
             return
         except SeamDiffers as error:
-            self._raise(self._other_seam(unit, str(error)))
+            self._troubles.raise_alarm(self._other_seam(unit, str(error)))
             self.units[unit].going = False
             return
         except Refused as refused:
-            self._refuse(unit, str(refused))
+            self._troubles.refuse(unit, str(refused))
             return
         took_s = self._now_s() - begun_s
         self._state.size.took(len(batch), took_s)
@@ -399,7 +389,7 @@ class Session:
     def _pass_over(self, unit: str, here: Unit, number: int) -> None:
         here.not_sent = number
         detail = "the site's log has something else than a record there; the centre has nothing"
-        self._raise(Alarm(unit, number, NOT_SENT, detail))
+        self._troubles.raise_alarm(Alarm(unit, number, NOT_SENT, detail))
 
     def _other_bytes(self, unit: str, number: int) -> None:
         record: bytes | None = None
@@ -408,59 +398,5 @@ class Session:
             if is_record(row):
                 _, record, mac = row
         detail = "the site has this event with other bytes than the centre; nothing more is sent"
-        self._raise(Alarm(unit, number, OTHER_BYTES, detail, record, mac))
+        self._troubles.raise_alarm(Alarm(unit, number, OTHER_BYTES, detail, record, mac))
         self.units[unit].going = False
-
-    # Receipts.
-
-    def _receive(self, unit: str, found: Sequence[tuple[int, bytes]]) -> None:
-        """Keep the receipts of a unit that are right."""
-        here, good = self.units[unit], []
-        for number, data in found:
-            here.receipt = max(here.receipt, number)
-            came = checked(self._state.notaries, unit, number, data)
-            if came.alarm is not None:
-                self._bad_receipt(came.alarm, data)
-            elif came.receipt is not None and number <= self._log.newest.get(unit, 0):
-                fits = self._log.fits(came.receipt)
-                if fits is False:
-                    self._raise(unlike(came.receipt))
-                    here.going = False
-                    break
-                if fits is None:  # the site does not have this event: no proof of what it has
-                    continue
-                good.append((number, data, came.receipt.unix_ms))
-        if good:
-            self._log.keep(unit, [(number, data) for number, data, _ in good])
-            self._watcher.receipt(unit, *good[-1][::2])
-
-    def _bad_receipt(self, alarm: Alarm, data: bytes) -> None:
-        """Raise the alarm of a receipt, unless the link has changed it; of many with the same fault
-        that of the first."""
-        self._junk.add(alarm.unit)
-        for each in self._state.alarms:
-            if (each.unit, each.kind, each.detail) == (alarm.unit, alarm.kind, alarm.detail):
-                return
-        again = self._centre.receipts_after({alarm.unit: alarm.number - 1})
-        if (alarm.unit, alarm.number, data) not in again:
-            raise Damaged
-        self._raise(alarm)
-
-    # What is wrong.
-
-    def _raise(self, alarm: Alarm) -> None:
-        self._state.differs.add(alarm.unit)
-        try:
-            self._centre.alarm(alarm)
-        except Refused as refused:
-            self._refuse(alarm.unit, str(refused))
-        if alarm not in self._state.alarms:
-            self._state.alarms.add(alarm)
-            self._watcher.alarm(alarm)
-
-    def _refuse(self, unit: str, why: str) -> None:
-        self.units[unit].going = False
-        self._state.refused[unit] = why
-        if unit not in self._state.said:
-            self._state.said.add(unit)
-            self._watcher.said(f"{unit}: {why}; other units go on")

@@ -31,6 +31,6 @@ def measured(at: str | None, *collectors: "Collector") -> Iterator[None]:
         address = address_of(at, DEFAULT_PORT)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--metrics") from None
-    with serving(address, *collectors) as url:
+    with serving(address, *collectors, report=problems.print) as url:
         problems.print(f"metrics at {url}")
         yield

@@ -1,8 +1,8 @@
 """A log whose file was tampered with.
 
-What must hold in every case: every command that lists shows the same as of the untouched log, and
-`verify` finds nothing; or `verify` finds something, and each command lists or refuses, with its
-documented exit code and one line. No case ends with a traceback.
+What must hold in every case: every command that lists, and the API of `sabot serve`, shows the
+same as of the untouched log, and `verify` finds nothing; or `verify` finds something, and each
+command lists or refuses, with its documented exit code and one line. No case ends with a traceback.
 
 The verifier has what it needs to prove more than that a chain continues: the keys, the operator's
 public key, and checkpoints that were kept elsewhere. It cannot prove when a host received an event
@@ -28,6 +28,7 @@ from unittest.mock import patch
 import pytest
 from argon2 import profiles
 
+from host.tests.adversary import api_answers
 from host.tests.adversary.cases import BATCHES, cases
 from host.tests.adversary.log_file import TABLES
 from host.tests.adversary.log_tampering import REFUSED, WAYS, Way, tamper
@@ -71,6 +72,8 @@ LISTINGS = (
     "export --unit SHOE-1 --shoe 2 -o bundle.sabot --key house.pem --keys keys --html page.html",
 )
 RECEIPTS, TABLES_NOW, EXPORT = "receipts --json", "tables --json", LISTINGS[-1]
+API = "serve: the API"
+SHOWN = (*LISTINGS, API)
 VERIFY = (
     "verify --json --keys keys --operator house.pub.pem --checkpoints kept.jsonl"
     " --notary notary.pub.pem"
@@ -80,11 +83,6 @@ NOT_PROVEN = re.compile(
     r'"last_seen": "[^"]*"|"minimums": \[[^]]*\]|.*"kind": "(?:away|not_logged)".*\n'
     r'|"(?:newest_on_shoe|newest_stored|held|held_since|damaged_from_shoe|damaged_to_shoe)": [^,}]*'
 )
-TILE_NOT_PROVEN = (
-    "need", "rounds_an_hour", "without_log_s", "newest_on_shoe", "newest_stored_s", "held",
-    "held_s", "damaged_from_shoe", "damaged_to_shoe", "line",
-)  # fmt: skip
-"""Of a table: what depends on presence, on how events come, or on when it is asked."""
 _YEAR = 365 * DAY_MS
 SECOND_KEY = bytes(range(100, 132))
 """The first key of the second board of SHOE-2."""
@@ -195,7 +193,9 @@ def _prune(folder: Path) -> None:
 
 
 def answer(folder: Path, command: str) -> Answer:
-    """Run a command in this process."""
+    """Run a command in this process; of API ask what it answers."""
+    if command == API:
+        return _answer_of_api(folder)
     out, problems = io.StringIO(), io.StringIO()
     code: object = 0
     with (
@@ -220,11 +220,19 @@ def answer(folder: Path, command: str) -> Answer:
     return Answer(code, shown, problems.getvalue())
 
 
+def _answer_of_api(folder: Path) -> Answer:
+    with patch("multiprocessing.cpu_count", return_value=1):
+        try:
+            return Answer(*api_answers.answers(folder / "log.sqlite"))
+        except Exception as error:
+            return Answer(error, "", "")
+
+
 def _proven_tiles(out: str) -> str:
     """What `tables` shows without what nothing proves, by table and unit."""
     tiles = [json.loads(line) for line in out.splitlines()]
     proven = [
-        {name: value for name, value in tile.items() if name not in TILE_NOT_PROVEN}
+        {name: value for name, value in tile.items() if name not in api_answers.OF_A_TABLE}
         for tile in tiles
     ]
     return "".join(sorted(f"{json.dumps(each)}\n" for each in proven))
@@ -240,8 +248,11 @@ def _exported(folder: Path) -> str:
 @pytest.fixture(scope="module")
 def untouched(logs: Mapping[str, Path]) -> Mapping[tuple[str, str], Answer]:
     """What each command shows of each log."""
-    shown = {(log, line): answer(logs[log], line) for log in LOGS for line in LISTINGS}
+    shown = {(log, line): answer(logs[log], line) for log in LOGS for line in SHOWN}
     assert all(each.code == 0 and each.problems == "" for each in shown.values())
+    for log in LOGS:
+        statuses = [line.split()[1] for line in shown[log, API].out.splitlines()]
+        assert statuses == ["200"] * len(api_answers.PATHS)
     return shown
 
 
@@ -315,7 +326,7 @@ def _wrong_with(
             yield f"verify refuses with more than a line: {checked}"
     elif (json.loads(checked.out)["findings"] == []) != whole:
         yield "the exit code of verify is not that of its findings"
-    for line in LISTINGS:
+    for line in SHOWN:
         shown = answer(folder, line)
         if whole and not _same(line, shown, untouched[log, line]):
             yield f"verify finds nothing, but `{line}` shows something else: {shown}"

@@ -6,7 +6,7 @@ lost its power there; it is made once.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,7 @@ _LID = [inputs.switched(LID, True), inputs.switched(LID, False)]
 _BAD_CARD = pass_of(printed([2] + 12 * [1] + [0]))
 
 Script = Sequence["int | bytes | bytearray"]
+Noise = Callable[[int, Any], None]
 
 
 class Reset(Exception):
@@ -59,10 +60,12 @@ class Board:
     LOOK_BYTES = 2000
     overruns = 0
 
-    def __init__(self, storage: str, flash: Flash, turns: Turns, switches_on: int) -> None:
+    def __init__(
+        self, storage: str, flash: Flash, turns: Turns, switches_on: int, noise: "Noise | None"
+    ) -> None:
         self.storage = storage
         self.flash = flash
-        self.noise = Sources().fill
+        self.noise = noise or Sources().fill
         self.beeps = 0
         self.to_host = b""
         self.text = ""
@@ -127,7 +130,7 @@ class Board:
             self._since_ms = self.ticks_ms()
         return size
 
-    def judged(self, in_pass: bool) -> None:
+    def judged(self, unjudged_bytes: int, undecided: bool) -> None:
         pass
 
     def levels(self) -> int:
@@ -202,10 +205,14 @@ class Memory:
 
 
 class Unit:
-    """A unit below the folder `root`, with power."""
+    """A unit below the folder `root`, with power. `noise` fills a buffer with samples of a
+    source."""
 
-    def __init__(self, root: Path, memory: Memory, on_trial: bool = False) -> None:
+    def __init__(
+        self, root: Path, memory: Memory, on_trial: bool = False, noise: "Noise | None" = None
+    ) -> None:
         self.root = root
+        self._noise = noise
         for path, content in memory.files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_bytes(content)
@@ -222,7 +229,8 @@ class Unit:
     def _start(self, script: Script) -> None:
         self.turns = turns = _turns_from(self.turns.now_us)
         self._give_turns()
-        self.board = Board(str(self.root / "state"), self.flash, turns, self._switches_on)
+        state_folder = str(self.root / "state")
+        self.board = Board(state_folder, self.flash, turns, self._switches_on, self._noise)
         self.board.play(script)
         root = str(self.root)
         is_unit = boot.is_unit(root)
@@ -241,8 +249,14 @@ class Unit:
             shoe.__init__(self.board, RunningRelease(root, "a", state, feed))  # type: ignore[misc]
             self.link = shoe.link
             tasks = (shoe._deal(), shoe._listen(), shoe._talk(), shoe._tick())
+        self._tasks = tasks
         for task in tasks:
             turns.add(task)
+
+    def stop(self) -> None:
+        """Take its power away."""
+        for task in self._tasks:
+            task.close()
 
     def _give_turns(self) -> None:
         """Let the firmware wait by this unit's clock: with that of another one it would never."""
@@ -278,6 +292,7 @@ class Unit:
                 self.turns.run_until(end_us)
             except Reset:
                 self.resets += 1
+                self.stop()
                 self._switches_on = self.board.switches()
                 self._start(self.board.script)
 

@@ -66,7 +66,7 @@ def log(made: EditableLog) -> EditableLog:
     return made.copy()
 
 
-TIMES = range(3)
+TIMES = range(2)
 """How often a test repeats at random places, each time with its own seed."""
 
 

@@ -145,7 +145,7 @@ def test_numbers_that_records_carry_cost_one_hash_for_each_epoch_before_them(
     db: Path, keys: Keys, dealt: ChainedLog, hashes: Hashes, work: str, rng: random.Random
 ) -> None:
     """In whatever order they come: several runs of records far from each other."""
-    rows, farthest = [], 1 << 18
+    rows, farthest = [], 1 << 16
     for _ in range(20):
         first = rng.randrange(1000, farthest)
         rows += [(first + n, _renumbered(dealt.records[n][1], first + n)) for n in range(3)]

@@ -227,7 +227,7 @@ def test_events_removed_between_two_spans_are_not_missing(
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_a_file_that_was_tampered_with(whole: Path, tmp_path: Path, batch: int) -> None:
-    for seed, rng in cases(batch, sample=16):
+    for seed, rng in cases(batch, sample=8):
         path = shutil.copyfile(whole, tmp_path / "log.sqlite")
         ways = tamper(path, rng)
         options = rng.choice((WITH_KEYS, WITHOUT))
@@ -241,7 +241,7 @@ def test_a_file_that_was_tampered_with(whole: Path, tmp_path: Path, batch: int) 
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_events_that_were_forged(tmp_path: Path, batch: int) -> None:
     """By one who has the keys, or not; and rows in other places."""
-    for seed, rng in cases(batch, sample=16):
+    for seed, rng in cases(batch, sample=8):
         check_forged(tmp_path / f"{seed}.sqlite", seed, rng)
 
 

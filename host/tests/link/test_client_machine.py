@@ -167,7 +167,7 @@ class ClientMachine(RuleBasedStateMachine):
 
 TestClientMachine = ClientMachine.TestCase
 TestClientMachine.settings = settings(
-    max_examples=25,
+    max_examples=12,
     stateful_step_count=25,
     deadline=None,
     phases=(Phase.generate,),

@@ -8,15 +8,18 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from host.tests.audit.test_bounds import dealt
 from host.tests.support.chained import FIRST_KEY, ChainedLog
 from host.tests.support.commands import run_here
-from host.tests.support.helpers import new_log
+from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.desk.desk import Desk
+from sabot.floor.rounds.index import RoundIndex
 from sabot.keys import chain_keys
+from sabot.log.dealt import game_sha256_of
 from sabot.log.found import NO_TIME
 from sabot.log.presence import Span
 from sabot.log.store import Filter, open_store
@@ -43,6 +46,41 @@ KNOWN = [
     ("events", "shoe", b"\xff" * 40, "checkpoints"),
 ]
 """Those that ended by a fault once."""
+
+
+@pytest.mark.parametrize("number", ["x", b"x", 1 << 40, 12.5, -1])
+def test_a_record_at_a_place_that_is_no_number_neither_ends_the_index_nor_has_it_begin_again(
+    base: Path, number: object
+) -> None:
+    """The search of `sabot serve` ended, or was never ready."""
+    with closing(sqlite3.connect(base)) as connection, connection:
+        connection.execute(
+            "INSERT INTO records SELECT unit, ?, received_unix_ms, record, mac FROM records"
+            " LIMIT 1",
+            (number,),
+        )
+    with open_store(base) as store:
+        index = RoundIndex(store)
+        for _ in range(3):
+            index.look()
+            assert index.progress.complete
+        assert index.units() == ["U1"]
+
+
+def test_an_event_that_the_lists_call_a_result_says_no_game(tmp_path: Path) -> None:
+    """`verify` finds that; `settle` and `score` ended by a fault."""
+    log = FirmwareLog().load().draw("AC", "2C", "next", "9C", "KC", "TD", "9H")
+    path = tmp_path / "log.sqlite"
+    with new_log(path) as store:
+        store.append("U1", stored(log.records))
+        store.derive()
+        dealt = SimpleNamespace(unit="U1", shoe=1, round=1, first_event=10_000)
+        said = game_sha256_of(store, dealt)
+        assert said is not None
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE events SET kind = 'result' WHERE kind IN ('card', 'lock')")
+    with open_store(path) as store:
+        assert game_sha256_of(store, dealt) == said
 
 
 @pytest.fixture

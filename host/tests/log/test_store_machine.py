@@ -266,7 +266,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 SETTINGS = settings(
-    max_examples=15,
+    max_examples=8,
     stateful_step_count=25,
     deadline=None,
     phases=(Phase.generate,),

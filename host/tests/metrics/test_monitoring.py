@@ -100,7 +100,9 @@ def scraped(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> dict[
         }
         found: dict[str, set[str]] = {}
         for collectors in by_command.values():
-            url = ends.enter_context(serving(Address("127.0.0.1", 0), *collectors))
+            url = ends.enter_context(
+                serving(Address("127.0.0.1", 0), *collectors, report=pytest.fail)
+            )
             with urllib.request.urlopen(url) as answer:
                 text = answer.read().decode()
             for family in text_string_to_metric_families(text):

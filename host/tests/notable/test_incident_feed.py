@@ -38,7 +38,7 @@ def _fed(feed: IncidentFeed, records: Iterable[Raw]) -> set[Key]:
 
 
 @pytest.mark.parametrize("records_of", [random_records, dealt_records, slow_records])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_what_is_found_event_by_event_is_all_that_is_listed_then(
     records_of: Callable[[int], list[Raw]], seed: int
 ) -> None:

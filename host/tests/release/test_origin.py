@@ -46,12 +46,16 @@ def test_the_bill_is_right_for_cyclonedx_and_has_each_file_with_the_hash_of_its_
     listed = {path: digest for path, _, digest in Manifest(built.manifest).files}
     assert files.keys() == listed.keys() == built.files.keys()
     sources = modules.sources_of("sim")
+    said = {}
     for path, component in files.items():
         (digest,) = component.hashes
         assert digest.content == listed[path].hex()
-        about = {each.name: each.value for each in component.properties}
-        (tmp_path / "source").write_bytes(sources[str(about["sabot:source"])])
-        assert _sha256sum(tmp_path, "source").split()[0] == about["sabot:source:sha256"]
+        about = {each.name: str(each.value) for each in component.properties}
+        said[path] = about["sabot:source:sha256"]
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(sources[about["sabot:source"]])
+    lines = _sha256sum(tmp_path, *sorted(said)).splitlines()
+    assert lines == [f"{said[path]}  {path}" for path in sorted(said)]
 
 
 def test_the_provenance_is_signed_and_has_the_hash_of_all_sources(

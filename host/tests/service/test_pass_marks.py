@@ -32,7 +32,7 @@ def is_right(marks: Marks, printed: list[Mark], places: list[int | None], at: Po
 @pytest.mark.parametrize("kind", pulls.KINDS)
 @pytest.mark.parametrize(("noise", "share"), [("clean", 1.0), ("nominal", 0.97), ("harsh", 0.93)])
 def test_marks_are_found_where_they_are_printed(kind: str, noise: str, share: float) -> None:
-    random, right, count = np.random.default_rng(1), 0, 30
+    random, right, count = np.random.default_rng(1), 0, 20
     for card in range(count):
         printed = code(card % 54)
         levels, edge_mm = pulled(random, printed, kind, NOISE[noise])

@@ -59,8 +59,11 @@ class Server:
     def __init__(self, settings: Mapping[str, str] | None = None) -> None:
         _remove_abandoned()
         self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        self._lock = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        # It has its name only once it is locked: another run would take it for abandoned.
+        draft = self.folder / f"{_LOCK}-soon"
+        self._lock = os.open(draft, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        draft.rename(self.folder / _LOCK)
         self.settings = _SETTINGS | dict(settings or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._user = _user_of_server()

@@ -1,6 +1,5 @@
 """Numbers in a request of the screens or the API that no one types: the answer is one of ours."""
 
-import itertools
 from urllib.parse import quote
 
 import pytest
@@ -24,9 +23,12 @@ PLACES = [
 @pytest.mark.parametrize("path", PATHS)
 def test_odd_numbers_in_a_query(screens: Screens, path: str) -> None:
     client = screens.visitor("surveillance")
-    for name, value in itertools.product(QUERIES, ODD):
-        response = client.get(path, params={name: value, "text": f"round {value}"})
-        assert response.status_code < 500, (name, value[:30])
+    # A page reads what the API reads, and takes longer: half of the numbers of each name.
+    every = 1 if path.startswith("/api/") else 2
+    for n, name in enumerate(QUERIES):
+        for value in ODD[n % every :: every]:
+            response = client.get(path, params={name: value, "text": f"round {value}"})
+            assert response.status_code < 500, (name, value[:30])
 
 
 @pytest.mark.parametrize("path", PLACES)

@@ -68,8 +68,10 @@ def server_folder() -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(abandoned)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    with (folder / _LOCK).open("w") as lock:
+    draft = folder / f"{_LOCK}-soon"
+    with draft.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        draft.rename(folder / _LOCK)  # before, another run would take the folder for abandoned
         try:
             give_to_server(folder)
             folder.chmod(0o755)

@@ -34,7 +34,6 @@ from sabot_protocol import VERSION, cards, enums, messages
 
 _SAMPLE_US = 1_000_000 // SAMPLE_RATE_HZ
 _LAST_CARD = "7S"
-_FOUND_SHUT = "due cards that found the lock shut"
 _QUESTIONS = 60
 _SPEEDS_MM_S = (300.0, 1000.0, 3000.0) * 2
 _OFFSETS_MS = (-1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
@@ -109,7 +108,11 @@ class _LastCards:
         is beyond its limit."""
         found, late = self._found_shut, [ms for ms, _ in self._shut_ms if ms > judging.LIMIT_MS]
         self._measure(
-            f"{_FOUND_SHUT}{self._when}", len(found), "cards", found[0] if found else "", at_most=0
+            f"due cards that found the lock shut{self._when}",
+            len(found),
+            "cards",
+            found[0] if found else "",
+            at_most=0,
         )
         worst_ms, at = max(self._shut_ms)
         self._measure(f"late shuts{self._when}", len(late), "cards", at if late else "", at_most=0)
@@ -254,7 +257,13 @@ def test_a_card_that_is_due_never_finds_the_lock_shut(
         longest_ms = max(longest_ms, outcome.settled_ms or 0.0)
         end_shoe(bench)
     when = ", with a host that asks without a pause" if flooded else ""
-    measure(f"{_FOUND_SHUT}{when}, after another", len(found), "cards", "; ".join(found), at_most=0)
+    measure(
+        f"due cards that found the lock shut{when}, after another",
+        len(found),
+        "cards",
+        "; ".join(found),
+        at_most=0,
+    )
     measure(f"last mark of a due card to the lock open for the next{when}", longest_ms, "ms")
 
 

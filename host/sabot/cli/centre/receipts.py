@@ -12,6 +12,7 @@ import typer
 from sabot.cli import options
 from sabot.cli.view import Output, console, print_objects, print_rows
 from sabot.errors import ReceiptsUnusable
+from sabot.files import check_is_file
 from sabot.log.store import open_store
 from sabot.receipts import of_log, statement
 from sabot.reports.selected.selection import units_of
@@ -65,6 +66,7 @@ def _write(path: Path, lines: Iterator[dict[str, Any]]) -> int:
     draft = path.with_name(f".sabot-{secrets.token_hex(8)}")
     count = 0
     try:
+        check_is_file(path)
         with draft.open("x", encoding="utf-8") as file:
             for line in lines:
                 file.write(json.dumps(line) + "\n")

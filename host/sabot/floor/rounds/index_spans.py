@@ -14,6 +14,7 @@ from sabot.audit.checks.decoding import UNKNOWN, event_of
 from sabot.audit.spans import Span
 from sabot.floor.rounds.indexed_round import IndexedRound, Indexing
 from sabot.link.events import DECIDED, Event, ResultEvent, SealedCardEvent, SealEvent
+from sabot.log.found import LARGEST
 from sabot.log.reading.shoe_game import game_in_shoe
 from sabot.log.reveal import ShownGames
 from sabot.log.rounds import Dealt, Rounds
@@ -57,7 +58,7 @@ class RoundsReader:
         self.may_be_hidden = False
         """Whether one has ended that may have to wait for the dealer's reveal."""
         self.last: RawRecord | None = None
-        """The last record."""
+        """The last record that a follower of the log gives too."""
         self._rounds = Rounds(unit, game)
         self._games = games
         self._sealed = (0, 0)  # shoe of cards and round whose cards the firmware seals
@@ -75,8 +76,7 @@ class RoundsReader:
                 ended = self._rounds.add(event)
                 if ended is not None:
                     self._end(ended, event)
-        if records:
-            self.last = records[-1]
+        self.last = next(filter(_is_followed, reversed(records)), self.last)
 
     def state(self) -> dict[str, Any]:
         """By what the next records are judged, as a copy."""
@@ -97,6 +97,11 @@ class RoundsReader:
         if isinstance(event, ResultEvent) and (event.shoe, event.round) != self._sealed:
             shows = self._games.shown.at_once(event.game)
             self.may_be_hidden = self.may_be_hidden or not shows
+
+
+def _is_followed(record: Sequence[Any]) -> bool:
+    """Whether the place of a record is one that a follower looks at: a forger may write any."""
+    return isinstance(record[0], int | float) and record[0] <= LARGEST
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from sabot.release.compiling.source_trees import parsed, unparsed
+from sabot.release.compiling.source_trees import Nodes, nodes_of, parsed, unparsed
 
 _LARGEST = 2**30 - 1
 """A larger integer would be an object on the heap at each place (firmware/README.md)."""
@@ -30,20 +30,22 @@ def with_integers_in_place(sources: Mapping[str, bytes]) -> dict[str, bytes]:
     they do the same. A name that is also in a string stays. Raises ValueError for a source that
     does not compile."""
     trees = parsed(sources)
-    own = {path: _values(tree) for path, tree in trees.items()}
-    values = _with_imported({_module(path): (trees[path], own[path]) for path in trees})
-    for tree in trees.values():
-        _Putting(tree, values).visit(tree)
-    modules_with = Counter(name for tree in trees.values() for name in _names(tree))
-    texts = {text for tree in trees.values() for text in _texts(tree)}  # names for `getattr`
+    read = {path: _Module(tree) for path, tree in trees.items()}
+    own = {path: module.integers for path, module in read.items()}
+    values = _with_imported({_module(path): module for path, module in read.items()})
     for path, tree in trees.items():
+        _Putting(read[path], values).visit(tree)
+    nodes = {path: nodes_of(tree) for path, tree in trees.items()}
+    modules_with = Counter(name for each in nodes.values() for name in _names(each))
+    texts = {text for each in nodes.values() for text in _texts(each)}  # names for `getattr`
+    for path in trees:
         private = {}
         for name in own[path]:
             private_name = name if name.startswith("_") else f"_{name}"
             free = private_name == name or not modules_with[private_name]
             if modules_with[name] == 1 and name not in texts and free:
                 private[name] = private_name
-        _make_private(tree, private, own[path])
+        _make_private(nodes[path], private, own[path])
     return unparsed(trees)
 
 
@@ -51,9 +53,20 @@ def _module(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _values(tree: ast.Module) -> dict[str, int]:
+class _Module:
+    """What a module names, as it was read."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        nodes = nodes_of(tree)
+        bound = Counter(_bound(nodes))
+        self.bound = bound.keys()
+        """What it gives a value to, but for imports."""
+        self.imported = list(_imported(nodes))
+        self.integers = _values(tree, bound)
+
+
+def _values(tree: ast.Module, bound: Mapping[str, int]) -> dict[str, int]:
     """Return the integers that a module gives a name to at its top, once."""
-    bound = Counter(_bound(tree))
     values: dict[str, int] = {}
     for node in tree.body:
         match node:
@@ -65,23 +78,20 @@ def _values(tree: ast.Module) -> dict[str, int]:
 
 
 def _with_imported(
-    modules: Mapping[str, tuple[ast.Module, Mapping[str, int]]],
+    modules: Mapping[str, _Module],
 ) -> dict[str, dict[str, int]]:
     """Return the integers of each module, by their names there: its own, and those that it has from
     others, which may import them from it."""
-    values = {module: dict(own) for module, (_, own) in modules.items()}
-    bound = {module: set(_bound(tree)) for module, (tree, _) in modules.items()}
-    imported = {module: list(_imported(tree)) for module, (tree, _) in modules.items()}
+    values = {name: dict(module.integers) for name, module in modules.items()}
     found = True
     while found:
         found = False
-        for module in modules:
-            for place, alias in imported[module]:
+        for module, own in zip(modules.values(), values.values(), strict=True):
+            for place, alias in module.imported:
                 name = alias.asname or alias.name
                 number = values.get(place, {}).get(alias.name)
-                known = name in bound[module] or name in values[module]
-                if number is not None and not known:
-                    values[module][name] = number
+                if number is not None and name not in module.bound and name not in own:
+                    own[name] = number
                     found = True
     return values
 
@@ -105,14 +115,13 @@ class _Putting(ast.NodeTransformer):
     """Puts integers of other modules in place of their names, imported or after a module's name.
     What a module gives another value to stays."""
 
-    def __init__(self, tree: ast.Module, values: Mapping[str, Mapping[str, int]]) -> None:
+    def __init__(self, module: _Module, values: Mapping[str, Mapping[str, int]]) -> None:
         self._values = values
-        bound = set(_bound(tree))
         self._numbers: dict[str, int] = {}
         self._modules: dict[str, Mapping[str, int]] = {}
-        for place, alias in _imported(tree):
+        for place, alias in module.imported:
             name = alias.asname or alias.name
-            if name in bound:
+            if name in module.bound:
                 continue
             if alias.name in values.get(place, {}):
                 self._numbers[name] = values[place][alias.name]
@@ -139,16 +148,16 @@ class _Putting(ast.NodeTransformer):
         return node
 
 
-def _imported(tree: ast.Module) -> Iterator[tuple[str, ast.alias]]:
-    for node in ast.walk(tree):
+def _imported(nodes: Nodes) -> Iterator[tuple[str, ast.alias]]:
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             for alias in node.names:
                 yield node.module, alias
 
 
-def _make_private(tree: ast.Module, private: Mapping[str, str], values: Mapping[str, int]) -> None:
+def _make_private(nodes: Nodes, private: Mapping[str, str], values: Mapping[str, int]) -> None:
     """Give the names of integers their private names, and `const` where they get their values."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Assign([ast.Name(bound)]) if bound in private:
                 number = ast.Constant(values[bound])
@@ -157,27 +166,27 @@ def _make_private(tree: ast.Module, private: Mapping[str, str], values: Mapping[
                 node.id = private[used]
 
 
-def _names(tree: ast.Module) -> set[str]:
+def _names(nodes: Nodes) -> set[str]:
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(name) | ast.Attribute(_, name) | ast.arg(name) | ast.alias(name):
                 found.add(name)
     return found
 
 
-def _texts(tree: ast.Module) -> set[str]:
+def _texts(nodes: Nodes) -> set[str]:
     return {
         node.value
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
 
 
-def _bound(tree: ast.Module) -> list[str]:
+def _bound(nodes: Nodes) -> list[str]:
     """Return a name for each place that gives it a value, but for imports."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
                 found.append(name)

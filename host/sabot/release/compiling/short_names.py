@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 from sabot.release.compiling.micropython_names import MICROPYTHON_NAMES
-from sabot.release.compiling.source_trees import parsed, unparsed
+from sabot.release.compiling.source_trees import Nodes, nodes_of, parsed, unparsed
 
 _BOOT_LOADER = "sabot_firmware/release/boot.py"
 """It calls each release, and each release calls it: its names are the same in all of them."""
@@ -26,11 +26,11 @@ def shortened(sources: Mapping[str, bytes]) -> dict[str, bytes]:
     The same sources always give the same result. Raises ValueError for a source that does not
     compile.
     """
-    short = short_names(sources)
-    trees = parsed(sources)
-    for tree in trees.values():
-        _rename(tree, short)
-    return unparsed(trees)
+    read = _read(sources)
+    short = _short_names(read)
+    for module in read.values():
+        _rename(module, short)
+    return unparsed({path: module.tree for path, module in read.items()})
 
 
 def short_names(sources: Mapping[str, bytes]) -> dict[str, str]:
@@ -41,15 +41,35 @@ def short_names(sources: Mapping[str, bytes]) -> dict[str, str]:
     names that occur in one module, or in modules whose classes inherit from one another, have
     different short ones. Raises ValueError for a source that does not compile.
     """
-    trees = parsed(sources)
-    used = {path: {name for _, _, name in _fields(tree)} for path, tree in trees.items()}
-    everywhere = set().union(*used.values()) | {part for path in trees for part in _parts(path)}
-    wanted = set().union(*map(_defined, trees.values())) - _kept(trees)
-    constants = wanted & set().union(*map(_private_constants, trees.values()))
-    group_of = _groups(trees)
+    return _short_names(_read(sources))
+
+
+class _Module:
+    """A module of the sources, as it was read."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.nodes = nodes_of(tree)
+        self.fields = list(_fields(self.nodes))
+        """Each name in it, with its node and the field there."""
+        self.used = {name for _, _, name in self.fields}
+        self.defined = _defined(self.nodes)
+
+
+def _read(sources: Mapping[str, bytes]) -> dict[str, _Module]:
+    return {path: _Module(tree) for path, tree in parsed(sources).items()}
+
+
+def _short_names(read: Mapping[str, _Module]) -> dict[str, str]:
+    modules = read.values()
+    used = set().union(*(module.used for module in modules))
+    everywhere = used | {part for path in read for part in _parts(path)}
+    wanted = set().union(*(module.defined for module in modules)) - _kept(read)
+    constants = wanted & set().union(*(_private_constants(module.tree) for module in modules))
+    group_of = _groups(read)
     groups: dict[str, set[str]] = {name: set() for name in wanted}
-    for path, names in used.items():
-        for name in names & wanted:
+    for path, module in read.items():
+        for name in module.used & wanted:
             groups[name].add(group_of[path])
     short = _coloured({name: groups[name] for name in constants}, (f"_{n:x}" for n in _numbers()))
     stay = everywhere - wanted
@@ -59,24 +79,25 @@ def short_names(sources: Mapping[str, bytes]) -> dict[str, str]:
 def defined_names(sources: Mapping[str, bytes]) -> set[str]:
     """Return the names that the sources give to what they make. Raises ValueError for a source that
     does not compile."""
-    return set().union(*map(_defined, parsed(sources).values()))
+    return set().union(*(module.defined for module in _read(sources).values()))
 
 
 def table(sources: Mapping[str, bytes]) -> list[tuple[str, str, str]]:
     """Return for each module its path and each of its short names with the long one, sorted."""
-    short = short_names(sources)
+    read = _read(sources)
+    short = _short_names(read)
     return sorted(
         (path, short[name], name)
-        for path, tree in parsed(sources).items()
-        for name in {name for _, _, name in _fields(tree)} & short.keys()
+        for path, module in read.items()
+        for name in module.used & short.keys()
     )
 
 
-def _rename(tree: ast.Module, short: Mapping[str, str]) -> None:
-    for node, field, name in _fields(tree):
+def _rename(module: _Module, short: Mapping[str, str]) -> None:
+    for node, field, name in module.fields:
         if name in short:
             setattr(node, field, short[name])
-    for node in ast.walk(tree):
+    for node in module.nodes:
         if isinstance(node, ast.Global | ast.Nonlocal):
             node.names = [short.get(name, name) for name in node.names]
 
@@ -111,9 +132,9 @@ def _free(stay: set[str]) -> Iterator[str]:
                 yield name
 
 
-def _defined(tree: ast.Module) -> set[str]:
+def _defined(nodes: Nodes) -> set[str]:
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
                 found.add(name)
@@ -134,18 +155,18 @@ def _private_constants(tree: ast.Module) -> set[str]:
     return found
 
 
-def _kept(trees: Mapping[str, ast.Module]) -> set[str]:
+def _kept(read: Mapping[str, _Module]) -> set[str]:
     """Return the names that stay."""
     kept = set(MICROPYTHON_NAMES)
     beginnings: set[str] = set()
-    for path, tree in trees.items():
+    for path, module in read.items():
         kept.update(_parts(path))
         if path == _BOOT_LOADER:
-            kept.update(name for _, _, name in _fields(tree) if not _is_private(name))
-        texts = _texts(tree)
+            kept.update(name for name in module.used if not _is_private(name))
+        texts = _texts(module.tree)
         kept |= texts
         beginnings.update(text for text in texts if text.endswith("_") and text.strip("_"))
-    named = {name for tree in trees.values() for name in _defined(tree)}
+    named = {name for module in read.values() for name in module.defined}
     return kept | {name for name in named if name.startswith(tuple(beginnings))}
 
 
@@ -171,17 +192,17 @@ def _parts(path: str) -> list[str]:
     return path.removesuffix(".py").split("/")
 
 
-def _groups(trees: Mapping[str, ast.Module]) -> dict[str, str]:
+def _groups(read: Mapping[str, _Module]) -> dict[str, str]:
     """Return a group for each path: objects of a class have attributes from the modules of all its
     base classes, so these are one group."""
     classes = {
-        path: [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-        for path, tree in trees.items()
+        path: [node for node in module.nodes if isinstance(node, ast.ClassDef)]
+        for path, module in read.items()
     }
-    groups = {path: path for path in trees}
+    groups = {path: path for path in read}
     for path, made in classes.items():
         bases = {ast.unparse(base).rpartition(".")[2] for each in made for base in each.bases}
-        for other in trees:
+        for other in read:
             if bases & {each.name for each in classes[other]}:
                 joined, group = groups[other], groups[path]
                 groups = {at: group if of == joined else of for at, of in groups.items()}
@@ -206,9 +227,9 @@ _NAMED: Mapping[type[ast.AST], tuple[str, ...]] = {
 """Where a syntax tree has names."""
 
 
-def _fields(tree: ast.Module) -> Iterator[tuple[ast.AST, str, str]]:
+def _fields(nodes: Nodes) -> Iterator[tuple[ast.AST, str, str]]:
     """Yield each name in a tree with its node and the field there."""
-    for node in ast.walk(tree):
+    for node in nodes:
         for field in _NAMED.get(type(node), ()):
             if (name := getattr(node, field)) is not None:
                 yield node, field, name

@@ -15,20 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from firmware.tests.support.scripted import BURN, KEY_TURNED, LID, NEXT, REVEAL, VOID
+from firmware.tests.support.scripted import BURN, KEY_TURNED, LOAD, NEXT, REVEAL, VOID
 from firmware.tests.test_store import Folder
 from host.tests.adversary.thief.flat import Seen, Table
 from host.tests.adversary.thief.guessing import Numbers, truths
 from host.tests.adversary.thief.tapped import TappedShoe
 from sabot.games import families
-from sabot_firmware.table import inputs
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING, NOT_DUE
 from sabot_protocol import enums
 
 Leak = Callable[[TappedShoe], None]
 """Changes a shoe so that it leaks."""
 
-_LOAD = (inputs.switched(LID, True), inputs.switched(LID, False))
 _DEALER = enums.POSITIONS.index("dealer")
 _ABSENT = -1
 _ROUNDS_OF_SHOE = 30
@@ -186,7 +184,7 @@ class _Table(ABC):
         assert self.dealing.phase == BETTING, self.dealing.phase
 
     def _load(self) -> None:
-        self.shoe.play(*_LOAD)
+        self.shoe.play(*LOAD)
         deck = np.repeat(np.arange(52), self.dealing.game.decks)
         self._random.shuffle(deck)
         self._deck = [int(card) for card in deck]

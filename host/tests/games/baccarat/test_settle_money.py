@@ -90,7 +90,7 @@ def _settle(
     return wagers, settle(game(name, **wagers.house), wagers, dealt)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(some_table())
 def test_each_wager_is_accounted_for_once(
     table: tuple[str, dict[str, Any], tuple[str, str] | str],
@@ -115,7 +115,7 @@ def test_each_wager_is_accounted_for_once(
     assert max(outcomes.values()) <= 1
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(some_table())
 def test_what_the_players_lose_the_house_gains(
     table: tuple[str, dict[str, Any], tuple[str, str] | str],
@@ -148,7 +148,7 @@ def _one_banker_wager(
     return "md-mini", {"positions": [seat_1], "house": house, "warned": []}, BANKER_WINS
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(some_table())
 @example(_one_banker_wager("exact", 1))
 @example(_one_banker_wager("exact", 20))
