@@ -127,3 +127,13 @@ def test_once_the_gaps_are_filled_new_objects_come_after_them() -> None:
         assert id((stays,)) > large
     finally:
         real_gc.threshold(before)
+
+
+def test_the_spare_piece_is_held_given_and_had_again() -> None:
+    figures = Heap()
+    assert figures.take_spare() and figures._spare is not None
+    held = figures._spare
+    assert figures.take_spare() and figures._spare is held, "one is enough"
+    figures.give_spare()
+    assert figures._spare is None
+    assert figures.take_spare() and len(figures._spare) == len(held) >= 3 * 1152
