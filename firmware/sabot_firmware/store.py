@@ -7,7 +7,7 @@ import os
 from sabot_protocol import cbor
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from sabot_firmware.heap import Heap
+    from sabot_firmware.interfaces import Spare
 
 _MAX_SIZE = 1080  # a game document and the other values that a unit gets with it
 _CRC_SIZE = 4
@@ -22,7 +22,7 @@ class SettingsStore:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self.heap: "Heap | None" = None
+        self.heap: "Spare | None" = None
         """Gives its spare piece to the file that is written."""
         # At the start, once: later a Pico's heap may have no piece left for it and for an open file
         # at the same time, 1,148 bytes.
