@@ -136,6 +136,8 @@ class Shoe:
         self.journal.restore_lost()
         self.journal.alive = None
         self.presenting.show()
+        self.store.heap = self.heap
+        self.heap.take_spare()
 
     async def run(self) -> None:
         """Run the four tasks until the power goes. Raises what a task raises."""

@@ -32,7 +32,8 @@ A board owns its pins and ports. The firmware uses these members of it:
   its start; `settle()`: this time it works
 - `lock_obeys()`: whether the lock's output is off if it must be shut
 - `reset(cause)`: start again, as after a loss of power; the next start has this `reset_cause`
-- `halt(error)`: stop after an error that the firmware cannot handle; never returns
+- `halt(error, for_s)`: stop after an error that the firmware cannot handle, for so many seconds;
+  without them it never returns
 
 **The lock.** Whether a card is due depends on all cards before it. Every board must keep these
 rules; tests/boards/test_lock_rules.py tries each board.

@@ -68,9 +68,10 @@ _GAME = "game"
 _PROVISIONED = "provisioned"
 _RESET = 3  # the exit code in sabot_firmware/boards/sim/board.py, which adds a cause
 _CAUSES = {
-    _RESET + enums.RESET_CAUSES.index(cause): cause for cause in ("watchdog", "command", "error")
+    _RESET + enums.RESET_CAUSES.index(cause): cause
+    for cause in ("watchdog", "command", "error", "memory")
 } | {_RESET: "software"}
-_WENT_WRONG = ("watchdog", "error")
+_WENT_WRONG = ("watchdog", "error", "memory")
 _SETTLED = b"s"
 _WATCHDOG_RESET = -signal.SIGKILL
 _WATCHDOG = "SABOT_WATCHDOG"  # sabot_firmware/boards/sim/watchdog.py
