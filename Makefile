@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 # A quarter of a test's time is waited for simulated shoes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
-.PHONY: demo test check fast lint typecheck generated bench acceptance-emulator accuracy powercut lockphases updatecuts setupcuts \
+.PHONY: demo test check fast lint typecheck generated bench acceptance-emulator accuracy powercut lockphases memory updatecuts setupcuts \
 	kills losses versions fleet silences adversary lock clean
 
 demo: $(READY)
@@ -78,6 +78,12 @@ setupcuts: $(READY)
 STEP ?= 6
 lockphases: $(READY)
 	$(BIN)/python -m sabot_hil.sweeps.locking.phases --step-ms $(STEP)
+
+# What is free in the heap of an emulated shoe, in the states that a walk without a plan comes to: with each
+# game, and as new, updated, undone, provisioned again and with a full journal. Hours; STEPS=10 takes less.
+STEPS ?= 40
+memory: $(READY)
+	$(BIN)/python -m sabot_hil.sweeps.memory.worst --steps $(STEPS)
 
 # The same tools as on the shoe. pip takes no file but those whose SHA-256 is in .lock.
 $(READY): pyproject.toml .lock/dev.txt

@@ -11,8 +11,8 @@ _PASS_BYTES = RUN_BYTES + 32
 QUEUE_BYTES = 4096
 """Room for about 60 entries that wait to be written to the journal."""
 
-RECENT_BYTES = 6 * _PASS_BYTES
-"""Room for 6 of the longest passes, or about 60 usual ones."""
+RECENT_BYTES = 2 * _PASS_BYTES
+"""Room for 2 of the longest passes, or about 20 usual ones."""
 
 FAULT_BYTES = 2 * _PASS_BYTES
 

@@ -1,5 +1,5 @@
-"""The free heap after the last collection. Measuring it when a host asks would take as long as a
-collection, and the cards must not wait for that."""
+"""The free heap after the last collection, and a spare piece of it. Measuring the heap when a host
+asks would take as long as a collection, and the cards must not wait for that."""
 
 import gc
 
@@ -7,6 +7,8 @@ from sabot_firmware.native import const
 
 _MOST_GAPS = const(500)
 _LARGE = const(64)  # references, 264 bytes on a Pico: nothing larger is made often
+_SPARE_BYTES = const(4000)
+_LEAST = const(20000)  # to be free besides the spare piece; a round of many hands takes more
 _MOST_FRAMES = const(6)  # of the host, each with 1 to 2.5 KB of garbage on a Pico
 
 
@@ -20,6 +22,24 @@ class Heap:
         """Whether to collect when there is time."""
         self._to_fill = self._to_look = False
         self._size = self._frames = 0
+        self._spare: "bytearray | None" = None
+        self._room = 0  # what would be free without the spare piece; 0 before it is measured
+
+    def take_spare(self) -> bool:
+        """Hold a piece for work that needs memory in one piece, such as an open file (1,152 bytes
+        on a Pico): what stays of other work leaves only small pieces between. If little is free,
+        it is left to all. Return False if no piece is large enough."""
+        if self._spare is None and not 0 < self._room < _LEAST + _SPARE_BYTES:
+            try:
+                self._spare = bytearray(_SPARE_BYTES)
+            except MemoryError:
+                return False
+        return True
+
+    def give_spare(self) -> None:
+        """Let the work that follows have the piece: MicroPython collects garbage when it needs
+        it."""
+        self._spare = None
 
     def frame_taken(self) -> None:
         """Note that a frame of the host has made garbage. A collection is due after some frames:
@@ -54,6 +74,11 @@ class Heap:
         if not self._size:
             self._size = self.free + gc.mem_alloc()  # type: ignore[attr-defined]
         self.used = self._size - self.free
+        self._room = self.free
+        if self._spare is not None:
+            self._room += _SPARE_BYTES
+            if self.free < _LEAST:
+                self._spare = None
 
     def fill_gaps(self) -> bool:
         """Make small objects and drop them, until no gap is left between the objects that stay that

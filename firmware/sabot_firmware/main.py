@@ -26,8 +26,10 @@ from sabot_firmware.shoe import Shoe  # noqa: E402
 # at the start and may not have later. With these names it is made at the start.
 _MORE_NAMES = 8
 
-_ERROR = const(6)  # a place in `enums.RESET_CAUSES`
-_MOST_RESTARTS = const(3)  # one soon after the other; then the shoe stays out of service
+_ERROR = const(6)  # places in `enums.RESET_CAUSES`
+_MEMORY = const(7)
+_MOST_RESTARTS = const(3)  # one soon after the other; then the shoe stays out of service, or waits
+_WAIT_S = const(60)
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Feed
@@ -40,6 +42,9 @@ def main(
     """Run the shoe. After an error in service the shoe restarts. After an error at its start, or if
     it has restarted too often, the lock is shut and the display shows the error. A release on trial
     raises the error to the boot loader instead.
+
+    Without memory, also at its start, the shoe always restarts, since a start has more of it; from
+    the third time on it waits a minute before, so that its starts do not fill the journal.
 
     The boot loader gives the `slot` below `root` that this runs from, its `state`, and, for a
     release on trial, the function that feeds the watchdog, which it has started. The shoe starts
@@ -56,7 +61,7 @@ def main(
         # A shoe is made once. This gives the bytecode back; `del` would keep the functions.
         Shoe.__init__ = Shoe._record_boot = None  # type: ignore[assignment, method-assign]
         gc.threshold(-1)  # type: ignore[attr-defined]
-        if board.restarts >= _MOST_RESTARTS:
+        if board.restarts >= _MOST_RESTARTS and board.reset_cause != _MEMORY:
             raise RuntimeError("RESTARTED 3 TIMES")
         serves = True
         asyncio.run(shoe.run())
@@ -64,7 +69,14 @@ def main(
         board.set_lock(False)
         if feed is not None:
             raise
-        if serves and isinstance(error, Exception) and board.restarts + 1 < _MOST_RESTARTS:
+        seldom = board.restarts + 1 < _MOST_RESTARTS
+        if isinstance(error, MemoryError):
+            gc.collect()  # what the error has left; more than this needs
+            if not seldom:
+                board.show("OUT OF MEMORY\nSTARTS AGAIN\nIN A MINUTE")
+                board.halt(error, _WAIT_S)
+            board.reset(_MEMORY)
+        if serves and seldom and isinstance(error, Exception):
             # A host ignores this as noise; a technician sees the reason.
             getattr(sys, "print_exception", print)(error)
             board.reset(_ERROR)

@@ -145,6 +145,8 @@ class Shoe:
         self.journal.restore_lost()
         self.journal.alive = None
         self.presenting.show()
+        self.store.heap = self.heap
+        self.heap.take_spare()
 
     async def run(self) -> None:
         """Run the four tasks until the power goes. Raises what a task raises."""
@@ -292,7 +294,12 @@ class Shoe:
         # The cards are as they were if a program watched the lid until this start, or if the house
         # trusts a latch that remembers an opened lid. An unknown cause counts as a loss of power,
         # and so does a program that was not the shoe.
-        watched = enums.RESET_CAUSES[board.reset_cause] in ("watchdog", "command", "error")
+        watched = enums.RESET_CAUSES[board.reset_cause] in (
+            "watchdog",
+            "command",
+            "error",
+            "memory",
+        )
         if not (watched or (trusts_latch and opened[0] is False)) or True in opened:
             self.acting.unchecked = True
             self.acting.ask_if_due()

@@ -6,6 +6,9 @@ import os
 
 from sabot_protocol import cbor
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.interfaces import Spare
+
 _MAX_SIZE = 1080  # a game document and the other values that a unit gets with it
 _CRC_SIZE = 4
 
@@ -19,6 +22,8 @@ class SettingsStore:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self.heap: "Spare | None" = None
+        """Gives its spare piece to the file that is written."""
         # At the start, once: later a Pico's heap may have no piece left for it and for an open file
         # at the same time, 1,148 bytes.
         self._buf = bytearray(_MAX_SIZE + _CRC_SIZE)
@@ -57,9 +62,13 @@ class SettingsStore:
         size = cbor.encode_into(buf, 0, document)
         end = size + _CRC_SIZE
         buf[size:end] = _crc(memoryview(buf)[:size])
+        if self.heap is not None:
+            self.heap.give_spare()
         with open(self._file(name) + ".new", "wb") as file:
             file.write(memoryview(buf)[:end])
         os.rename(self._file(name) + ".new", self._file(name))
+        if self.heap is not None:
+            self.heap.take_spare()
 
     def _file(self, name: str) -> str:
         return self._path + "/" + name + ".cbor"

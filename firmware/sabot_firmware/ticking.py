@@ -112,6 +112,8 @@ class Ticking:
         if self._collected_ms >= _COLLECT_MS and not passing:
             self._collected_ms = 0
             self._heap.due = True
+            if self._at_rest():
+                self._heap.take_spare()  # if it could not be had again after the last work
         if not passing and self._journal.state_is_far():
             self._acting.keep_state()  # events of commands count no notes
         if self._seldom_ms >= _SELDOM_MS:

@@ -127,3 +127,39 @@ def test_once_the_gaps_are_filled_new_objects_come_after_them() -> None:
         assert id((stays,)) > large
     finally:
         real_gc.threshold(before)
+
+
+def test_the_spare_piece_is_held_given_and_had_again() -> None:
+    figures = Heap()
+    assert figures.take_spare() and figures._spare is not None
+    held = figures._spare
+    assert figures.take_spare() and figures._spare is held, "one is enough"
+    figures.give_spare()
+    assert figures._spare is None
+    assert figures.take_spare() and len(figures._spare) == len(held) >= 3 * 1152
+
+
+def test_the_spare_piece_is_left_to_all_while_little_is_free() -> None:
+    class Small(FakeGc):
+        free = 19000
+
+        def mem_free(self):
+            return self.free
+
+    real, heap.gc = heap.gc, Small()
+    try:
+        figures = Heap()
+        figures.take_spare()
+        figures.measure()
+        assert figures._spare is None, "19,000 bytes besides it"
+        heap.gc.free = 23000
+        figures.measure()
+        assert figures.take_spare() and figures._spare is None, "it would leave 19,000"
+        heap.gc.free = 25000
+        figures.measure()
+        assert figures.take_spare() and figures._spare is not None
+        heap.gc.free = 21000
+        figures.measure()
+        assert figures._spare is not None
+    finally:
+        heap.gc = real

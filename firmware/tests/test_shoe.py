@@ -312,7 +312,7 @@ def test_every_pass_is_kept_with_its_verdict():
         assert enums.FAULTS[kept[3].fault] == "no_code"
         assert all([each.size > 8 and not each.cut for each in kept])
         assert shoe.passes.get(5) is None
-        assert len(buffers.recent) >= 6 * len(shoe.reader.scanner.runs)
+        assert len(buffers.recent) >= 2 * len(shoe.reader.scanner.runs)
 
 
 def test_the_notice_names_the_first_dirty_channel():

@@ -7,6 +7,7 @@ import random
 
 from protocol.tests.helpers import memory_in_use, raised, same, seed_random
 from sabot_firmware import store as store_module
+from sabot_firmware.heap import Heap
 from sabot_firmware.store import SettingsStore, StoreError
 
 allocated = getattr(gc, "mem_alloc", lambda: 0)  # CPython has no figure
@@ -213,3 +214,26 @@ def test_saving_a_large_document_needs_no_memory_of_its_size():
         gc.enable()
         assert used < 2 * len(document), used  # 4,224 bytes before
         assert store.load("game") == document
+
+
+def test_a_file_that_is_written_gets_the_spare_piece_of_the_heap():
+    with Folder() as folder:
+        store = SettingsStore(folder.path)
+        store.heap = heap = Heap()
+        heap.take_spare()
+        given = []
+
+        class _Watching:
+            def __getattr__(self, name):
+                return getattr(os, name)
+
+            def rename(self, old, new):
+                given.append(heap._spare is None)
+                os.rename(old, new)
+
+        store_module.os = _Watching()
+        try:
+            store.save("counters", [3, 4])
+        finally:
+            store_module.os = os
+        assert given == [True] and heap._spare is not None

@@ -7,7 +7,7 @@ from sabot_firmware.ticking import TICK_MS, Ticking
 
 
 def _ticking(parts):
-    parts.heap = Any(due=False, filled=0)
+    parts.heap = Any(due=False, filled=0, take_spare=lambda: True)
 
     def fill_gaps():
         parts.heap.filled += 1

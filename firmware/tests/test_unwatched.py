@@ -35,12 +35,12 @@ def _cut(folder, board, switches_on=0):
     return again(folder, board, switches_on, "power_on")
 
 
-def test_every_cause_but_a_hang_an_error_and_a_command_asks_and_shuts_the_lock():
+def test_every_cause_but_a_hang_an_error_a_full_memory_and_a_command_asks_and_shuts_the_lock():
     for cause in enums.RESET_CAUSES:
         with Folder() as folder:
             board, _ = loaded(folder, "4C")
             board, shoe = again(folder, board, cause=cause)
-            asks = cause not in ("watchdog", "error", "command")
+            asks = cause not in ("watchdog", "error", "memory", "command")
             assert shoe.dealing.lock_released() != asks, cause
             assert (board.seen[-1] == "shut") == asks, cause
             assert ("CHECK CARDS, KEY" in board.text) == asks, cause

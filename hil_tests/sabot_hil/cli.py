@@ -135,6 +135,12 @@ def hil(
     failed: Annotated[
         bool, typer.Option("--failed", help="Only tests that failed when they ran last.")
     ] = False,
+    test: Annotated[
+        list[str],
+        typer.Option(
+            metavar="TEST", help="Only these, in this order, one at a time; as a report names them."
+        ),
+    ] = [],  # noqa: B006 - typer copies it
 ) -> None:
     """Run a suite, or your own tests in MY_TESTS, files or folders, with the same fixtures.
 
@@ -165,7 +171,9 @@ def hil(
     arguments += ["--own-tests", _described(own)] if own else []
     arguments += [] if bench is None else ["--bench", bench]
     arguments += [] if image is None else ["--uf2", str(image)]
-    if target == "emulator" and (own or suite is not Suite.SOAK):  # a soak is one long test
+    for each in test:
+        arguments += ["--test", each]
+    if target == "emulator" and not test and (own or suite is not Suite.SOAK):  # one long test
         arguments += ["--numprocesses", str(os.cpu_count() or 1), "--maxschedchunk", "1"]
     arguments += [] if only is None else ["-k", only]
     # One seed for all tests, so that the report shows how to repeat the whole run.
@@ -320,7 +328,7 @@ def _prepared(target: str, uf2: Path | None, bench: str | None) -> Path | None:
         if choice.bench:
             _compile(releases.BENCH)
         with _step("A new unit, started with MicroPython once for each version"):
-            emulator.started_unit(image)
+            emulator.started_unit(image, emulator.firmware_files())
         return file.resolve()
     if choice.name == "sim":
         _compile("sim")

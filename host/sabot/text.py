@@ -36,6 +36,7 @@ _STARTS = {
     "power_on": "power came, or was too low",
     "watchdog": "it hung, restarted by its watchdog",
     "error": "restarted after an error in its firmware",
+    "memory": "restarted because it had no memory left",
     "command": "restarted by command",
     "software": "restarted by its program",
     "reset_pin": "reset pin",

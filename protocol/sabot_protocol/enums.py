@@ -38,10 +38,11 @@ def word_list(text: str) -> "tuple[str, ...]":
     return tuple(text.split())
 
 
-RESET_CAUSES = word_list("power_on watchdog software reset_pin unknown command error")
+RESET_CAUSES = word_list("power_on watchdog software reset_pin unknown command error memory")
 """Why a shoe started. `power_on`: the power came, or was too low for a moment. `watchdog`: it hung,
 or a part of its work had stopped. `command`: a host had asked for it, or an update. `error`: an
-error in the firmware. `software`: the program asked for it, and it is not known why."""
+error in the firmware. `memory`: it had no memory left. `software`: the program asked for it, and it
+is not known why."""
 
 BUTTONS = ("next", "reveal", "void", "burn")
 """The dealer's buttons. `next` is "next round" and "no more bets", whichever is due."""

@@ -39,7 +39,8 @@ A board owns its pins and ports. The firmware uses these members of it:
 - `lid_opened`, `compartment_opened`: whether a latch that needs no power says that the lid, or the
   compartment with the board, was opened since `arm_latches()`; None on a board without that latch
 - `reset(cause)`: start again, as after a loss of power; the next start has this `reset_cause`
-- `halt(error)`: stop after an error that the firmware cannot handle; never returns
+- `halt(error, for_s)`: stop after an error that the firmware cannot handle, for so many seconds;
+  without them it never returns
 
 **The lock.** Whether a card is due depends on all cards before it. Every board must keep these
 rules; tests/boards/test_lock_rules.py tries each board.

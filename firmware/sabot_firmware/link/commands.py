@@ -24,9 +24,18 @@ _OLDEST_CLOCK_MS = 1735689600000  # 2025-01-01: the project is younger, so an ea
 _NEWEST_CLOCK_MS = 4102444800000  # 2100-01-01: no shoe lasts that long
 
 
+_WITH_FILES = ("load_game", "self_test", "update", "provision", "confirm", "debug")
+"""The commands that open files or load modules."""
+
+
 def run(shoe: "Shoe", shape: "Shape", values: "list[object]") -> "list[object]":
     """Carry out the command `shape` with its `values`; return the message that answers it."""
     carry_out = globals()["on_" + shape.name]
+    if shape.name in _WITH_FILES and not shoe.dealing.lock_released():
+        shoe.heap.give_spare()
+        answer = answer_command(shape, values, lambda *given: carry_out(shoe, *given))
+        shoe.heap.take_spare()
+        return answer
     return answer_command(shape, values, lambda *given: carry_out(shoe, *given))
 
 
@@ -123,7 +132,8 @@ def _take_game(shoe: "Shoe", document: bytes) -> None:
     shoe.store.save("game", game.document)
     _record(shoe, events.GAME_LOADED, game.name, game.sha256)
     gc.collect()
-    if game.family != shoe.dealing.game.family or not _dealt_at_once(shoe, game):
+    alike = game.family == shoe.dealing.game.family
+    if not alike or not _dealt_at_once(shoe, game) or not shoe.heap.take_spare():
         # The heap has no room for the code of two families, or it is in pieces: a start has room.
         shoe.journal.drain()
         shoe.acting.stopped = True

@@ -21,6 +21,31 @@ def test_every_command_is_carried_out_by_a_function_of_its_name():
         assert name[:3] != "on_" or name[3:] in names, "no command is called " + name[3:]
 
 
+def test_a_command_that_opens_files_gets_the_spare_piece_unless_the_lock_is_open():
+    for shape, values, given in (
+        (messages.SELF_TEST, (), True),
+        (messages.CONFIRM, (), True),
+        (messages.STATUS, (), False),
+    ):
+        with Folder() as folder:
+            shoe = Shoe(folder)
+            did = []
+            shoe.heap.give_spare = lambda did=did: did.append("gives")
+            shoe.heap.take_spare = lambda did=did: did.append("takes")
+            try:
+                commands.run(shoe, shape, [1] + list(values))
+            except AttributeError:  # this shoe has no parts for a self-test
+                pass
+            assert ("gives" in did) == given, shape.name
+            shoe.dealing.lock_released = lambda: True
+            did.clear()
+            try:
+                commands.run(shoe, shape, [2] + list(values))
+            except AttributeError:
+                pass
+            assert not did, shape.name
+
+
 def test_set_clock_sets_the_time_of_day_and_is_recorded():
     with Folder() as folder:
         shoe = Shoe(folder)

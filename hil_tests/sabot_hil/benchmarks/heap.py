@@ -110,7 +110,7 @@ class _NoBoard:
     def reset(self, cause: int) -> None:
         pass
 
-    def halt(self, error: BaseException) -> None:
+    def halt(self, error: BaseException, for_s: int = 0) -> None:
         pass
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _THERMOMETER = 4  # the ADC's input
 _ROOM_TEMPERATURE = 876  # of 4,095 for 3.3 V: 27 degrees, RP2040 data sheet, 4.9.5
 _VECTORS = 0xE000ED08  # the register with the address of the vectors, RP2040 data sheet, 2.4.8
+_RAM = 0x20000000
 _HARD_FAULT = 12  # bytes; its vector is the fourth
 _US = 1000  # in ns
 _LOOK_US = 1000  # how often a condition is checked if nothing happens
@@ -343,6 +344,10 @@ class BarePico:
         if value is not None:
             self._mcu.write_uint32(address, value)
         return int(self._mcu.read_uint32(address))
+
+    def ram(self, address: int, size: int) -> bytes:
+        """Return `size` bytes of the chip's RAM from an address on."""
+        return bytes(self._mcu.sram[address - _RAM : address - _RAM + size])
 
     def watch_feeding(self) -> list[float]:
         """Return a list that gets, each time that the watchdog is fed or started from the next

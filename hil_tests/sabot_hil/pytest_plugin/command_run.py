@@ -156,6 +156,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         wanted = set(last_failed.failed(config.option.run_name))
         config.hook.pytest_deselected(items=[each for each in items if each.nodeid not in wanted])
         items[:] = [each for each in items if each.nodeid in wanted]
+    if config.option.test:
+        wanted_in_order = list(dict.fromkeys(config.option.test))
+        found = {each.nodeid: each for each in items}
+        chosen = [found[test] for test in wanted_in_order if test in found]
+        config.hook.pytest_deselected(items=[each for each in items if each not in chosen])
+        items[:] = chosen
     if _in_a_worker(config):  # then no worker is still busy when the others have nothing to do
         items.sort(key=lambda item: expected_s(item.nodeid), reverse=True)
 

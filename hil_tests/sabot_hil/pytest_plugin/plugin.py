@@ -70,6 +70,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--repeat-with", default="", help="the command that the report names")
     group.addoption("--own-tests", default="", help="what these tests are, if not a suite of ours")
     group.addoption("--run-name", default="", help="under which name failed tests are noted")
+    group.addoption("--test", action="append", default=[], help="only these, in this order")
     group.addoption("--only-failed", action="store_true", help="only those that failed last time")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Generator, Sequence
 import pytest
 
 from sabot_hil.pytest_plugin.reporter import (
+    Order,
     own_part,
     repeat_command,
     why_failed,
@@ -54,6 +55,7 @@ class Progress:
         self._outcomes: dict[str, tuple[str, str]] = {}
         self._took_s: dict[str, float] = {}
         self._repeat: list[tuple[str, str]] = []
+        self._order = Order(config.option.target)
 
     # What pytest reports
 
@@ -71,7 +73,7 @@ class Progress:
                 self._time_left.begin(nodeid, time.monotonic())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        test = report.nodeid
+        test, before = report.nodeid, self._order.before(report)
         self._took_s[test] = self._took_s.get(test, 0.0) + report.duration
         if self._outcomes.get(test, ("", ""))[0] == "FAILED":
             return
@@ -82,7 +84,8 @@ class Progress:
             self._outcomes[test] = "skipped", why_skipped(report)
         elif report.failed:
             self._outcomes[test] = "FAILED", why_failed(report)
-            command = repeat_command(self._config, test=test, seed=own_part(report).get("seed"))
+            seed = own_part(report).get("seed")
+            command = repeat_command(self._config, test=test, seed=seed, before=before)
             self._repeat.append((test, command))
         if report.when not in ("setup", "call", "teardown"):  # its worker has ended
             self.pytest_runtest_logfinish(test)

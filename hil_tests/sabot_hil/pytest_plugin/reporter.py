@@ -50,20 +50,54 @@ def why_skipped(report: pytest.TestReport) -> str:
     return text.removeprefix("Skipped: ")
 
 
+_LIVES_ON = ("board", "pico")
+"""Targets that all tests share: what a test leaves of one, the next one finds."""
+_OF_ITS_PROCESS = 2
+"""Of tests that each have an emulated target of their own, so many before a test are repeated: they
+share a process, and once a test failed only after another one."""
+
+
+class Order:
+    """Which tests have begun in each process, in order."""
+
+    def __init__(self, target: str) -> None:
+        kind = target.partition(":")[0]
+        self._most = None if kind in _LIVES_ON else _OF_ITS_PROCESS if kind == "emulator" else 0
+        self._begun: dict[str, list[str]] = {}
+
+    def before(self, report: pytest.TestReport) -> list[str]:
+        """Note that the test of `report` has begun; return the tests that matter to it: those that
+        ran before it on its target, in order."""
+        node: Any = getattr(report, "node", None)  # of pytest-xdist
+        begun = self._begun.setdefault("" if node is None else node.gateway.id, [])
+        if report.nodeid not in begun:
+            begun.append(report.nodeid)
+        earlier = begun[: begun.index(report.nodeid)]
+        return earlier if self._most is None else earlier[max(0, len(earlier) - self._most) :]
+
+
 def repeat_command(
-    config: pytest.Config, *, test: str = "", only: str = "", seed: int | None = None
+    config: pytest.Config,
+    *,
+    test: str = "",
+    only: str = "",
+    seed: int | None = None,
+    before: Sequence[str] = (),
 ) -> str:
-    """Return the command that runs the test with this id again; with none, all tests that were
-    chosen by `only`, the value of -k. A shell takes it as it is.
+    """Return the command that runs the test with this id again, after the tests `before`; with
+    none, all tests that were chosen by `only`, the value of -k. A shell takes it as it is.
     """
     option = config.option
     if option.repeat_with:
         words = shlex.split(option.repeat_with)
-        only = _expression(test) if test else only
+        for each in (*before, test) if before else ():
+            words += ["--test", each]
+        only = "" if before else _expression(test) if test else only
     else:
         words = ["pytest", "-p", "sabot_hil.pytest_plugin.plugin"]
         here = config.invocation_params.dir
-        words += [str(config.rootpath / test)] if test else [str(here / arg) for arg in config.args]
+        tests = [str(config.rootpath / each) for each in (*before, test)]
+        words += tests if test else [str(here / arg) for arg in config.args]
     words += ["--target", option.target]
     words += [] if option.bench is None else ["--bench", option.bench]
     image = option.uf2 or os.environ.get(ENVIRONMENT)
@@ -96,6 +130,7 @@ class Reporter:
         self._about: dict[str, dict[str, str]] = {}  # by test
         self._chosen: Sequence[str] = ()
         self._broken = ""
+        self._order = Order(config.option.target)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
@@ -112,6 +147,7 @@ class Reporter:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         result = self._results.setdefault(report.nodeid, Result(report.nodeid, "passed", 0.0))
         result.seconds += report.duration
+        before = self._order.before(report)
         own = own_part(report)
         self._about.setdefault(report.nodeid, {}).update(own.get("about", {}))
         self._broken = self._broken or own.get("broken") or ""
@@ -129,7 +165,10 @@ class Reporter:
             result.detail = str(report.longrepr)
             result.passes = [(t_us, samples) for t_us, samples in own.get("passes", [])]
             result.link = own.get("link", [])
-            result.repeat = repeat_command(self._config, test=report.nodeid, seed=own.get("seed"))
+            seed = own.get("seed")
+            result.repeat = repeat_command(
+                self._config, test=report.nodeid, seed=seed, before=before
+            )
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         not_begun = [test for test in self._chosen if test not in self._results]

@@ -50,9 +50,10 @@ _ASLEEP_SHARE = 0.3  # an idle shoe sleeps twice as much
 # collects garbage or carries out an input: a press of 30 ms was lost.
 _HELD_US = 100 * _MS
 _ID_BYTES = 8
-_FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
-_COMMAND_KEY = command_key(_FIRST_KEY)
-_JOURNAL = new_journal(_FIRST_KEY, hashlib.sha256(b"random bytes").digest())
+FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
+"""Of the audit chain of every emulated unit."""
+_COMMAND_KEY = command_key(FIRST_KEY)
+_JOURNAL = new_journal(FIRST_KEY, hashlib.sha256(b"random bytes").digest())
 _LED = 25  # on the Pico itself; boards/pico/board.py
 _SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
@@ -60,7 +61,8 @@ _SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 class EmulatorTarget:
     """A unit whose id depends only on `unit`; all units have the same first key. Its key file,
     `sabot.keys`, is in `folder`. `image` is a UF2 file; with None one is looked for. `seed` decides
-    what a power cut leaves.
+    what a power cut leaves. `documents` are the unit's, besides those of every emulated unit or in
+    their place.
 
     The very first start of a unit reads all of the journal's chip, which takes 11 s. So it is done
     once for all targets, and this one begins after it, unless `first_start`. Raises ImageUnusable.
@@ -78,13 +80,14 @@ class EmulatorTarget:
         journal_times: Times = TYPICAL,
         flash_times: Times = TYPICAL,
         flash_percent: int | None = None,
+        documents: Mapping[str, object] | None = None,
     ) -> None:
         self._image = read_image(find_image(image))
-        files = firmware_files()
+        files = firmware_files(documents)
         self.pico = EmulatedPico(
             self._image,
             files,
-            unique_id=hashlib.sha256(unit.encode()).digest()[:_ID_BYTES],
+            unique_id=bytes.fromhex(board_number(unit)),
             journal_times=journal_times,
             flash_times=flash_times,
             flash_percent=flash_percent,
@@ -92,14 +95,14 @@ class EmulatorTarget:
         )
         folder.mkdir(parents=True, exist_ok=True)
         self.keys = folder / "sabot.keys"
-        unit_keys.add(self.keys, self.pico.unique_id.hex(), _FIRST_KEY)
+        unit_keys.add(self.keys, self.pico.unique_id.hex(), FIRST_KEY)
         self.clock = EmulatedClock(self.pico)
         self.bench = EmulatedBench(self.pico, witness)
         self.shoe = EmulatedShoe(self.pico, self.clock, witness)
         self.power = EmulatedPower(self.pico, self.bench, self.shoe)
         self.pico.journal.content[: len(_JOURNAL)] = _JOURNAL
         if not first_start:
-            self.pico.flash[:], self.pico.journal.content[:] = started_unit(self._image)
+            self.pico.flash[:], self.pico.journal.content[:] = started_unit(self._image, files)
 
     def house(self) -> tuple[str, PrivateKey]:
         """The board of its releases, and the key that signs them."""
@@ -385,24 +388,29 @@ class EmulatedPower:
         return self._pico.journal.changed_ns // _MS
 
 
-def firmware_files() -> dict[str, bytes]:
+def board_number(unit: str) -> str:
+    """Return the number of the board of a target with this name."""
+    return hashlib.sha256(unit.encode()).hexdigest()[: 2 * _ID_BYTES]
+
+
+def firmware_files(documents: Mapping[str, object] | None = None) -> dict[str, bytes]:
     """Return the files of a new unit, by name: this firmware, compiled if it was not yet, and the
-    unit's documents."""
+    unit's documents, besides or in place of the usual ones."""
     # A unit without an id uses its board's number.
-    known = {
+    known: dict[str, object] = {
         "settings": {"set": 0},
-        "chain": chain_id(_FIRST_KEY),
+        "chain": chain_id(FIRST_KEY),
         "command_key": _COMMAND_KEY,
         "unit": "",
         "game": document_of(MINI_NAME),
     }
-    return filesystem.shoe_files(known)
+    return filesystem.shoe_files({**known, **(documents or {})})
 
 
-def started_unit(image: Image) -> tuple[bytes, bytes]:
-    """Return the content of the Pico's flash and of the journal's chip after a unit's first start.
-    It is kept between runs, under a name that depends on everything that was on the unit."""
-    files = firmware_files()
+def started_unit(image: Image, files: Mapping[str, bytes]) -> tuple[bytes, bytes]:
+    """Return the content of the Pico's flash and of the journal's chip after the first start of a
+    unit with these files. It is kept between runs, under a name that depends on everything that was
+    on the unit."""
     digest = hashlib.sha256(image.content)
     for path, content in files.items():
         digest.update(f"{path} {len(content)}\n".encode() + content)

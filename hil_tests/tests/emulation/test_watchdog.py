@@ -9,15 +9,18 @@ from pathlib import Path
 import pytest
 
 from sabot.games.baccarat import catalogue
+from sabot.link import wire
 from sabot.link.messages import RestartCommand, SelfTestCommand
 from sabot.release.compiling import modules
+from sabot.sim.waveform import pass_samples
 from sabot_firmware.boards import SERVICE_MS
 from sabot_hil.capabilities import session_with
 from sabot_hil.emulation.nor_chip import WORST
-from sabot_hil.kit.dealer import load_cards
+from sabot_hil.kit.dealer import enter, load_cards
 from sabot_hil.kit.logbook import check_taken
 from sabot_hil.kit.witness import Witness
 from sabot_hil.targets.emulator import EmulatorTarget
+from sabot_protocol import VERSION, cards, messages
 
 pytestmark = [
     pytest.mark.skipif(
@@ -32,7 +35,7 @@ _READY_US = 3 * _S  # after the reset
 _SCRATCH, _ASK = 0x4005800C, 0x40058014  # of the watchdog; the second is free
 _NO_RESTARTS = 0x05AB0700  # boards/pico/board.py
 
-_LOOPS, _RAISES, _ENDS, _WAITS_FOR_EVER = 1, 2, 3, 4
+_LOOPS, _RAISES, _ENDS, _WAITS_FOR_EVER, _LACKS_MEMORY = 1, 2, 3, 4, 5
 _TASKS = ("deal", "listen", "talk", "tick")
 
 # Where each task comes to a turn; there it asks a register whether to go wrong, and how.
@@ -53,11 +56,23 @@ def _fault(task):
         pass
     if asked & 15 == {_RAISES}:
         raise ValueError("broken")
+    if asked & 15 == {_LACKS_MEMORY}:
+        bytearray(1 << 20)
     return asked & 15
 
 
 class Shoe:
 """
+# Other places where memory may be lacking, each with a line after which it is; they are numbered
+# after the tasks.
+_PLACES = {
+    "command": ("link/commands.py", '    carry_out = globals()["on_" + shape.name]\n'),
+    "card judged": ("sensing.py", "        passed, dealing = self._reader.passed, self._dealing\n"),
+    "card noted": ("acting.py", "        seals = self.recorder.seals\n"),
+    "card dealt": ("acting.py", "        self._presenting.set_lock()\n        ended = False\n"),
+    "card shown": ("panel.py", "    def show_input(self) -> None:\n"),
+}
+_CARD_PLACES = [place for place in _PLACES if place.startswith("card")]
 _GOES_WRONG = """\
             fault = _fault({task})
             if fault == {ends}:
@@ -75,7 +90,17 @@ def _sources() -> dict[str, bytes]:
         assert text.count(turn) == 1, turn
         text = text.replace(turn, turn + _GOES_WRONG.format(task=task, ends=_ENDS))
     text = text.replace("\nclass Shoe:\n", _FAULT)
-    return found | {"sabot_firmware/shoe.py": text.encode()}
+    found["sabot_firmware/shoe.py"] = text.encode()
+    for number, (path, line) in enumerate(_PLACES.values(), len(_TASKS)):
+        text = found[f"sabot_firmware/{path}"].decode()
+        assert text.count(line) == 1, line
+        indent = " " * (len(line) - len(line.lstrip()))
+        if line.lstrip().startswith("def"):
+            indent += "    "
+        asks = f"import machine\n{indent}if machine.mem32[{_ASK}] == {number << 4 | _LACKS_MEMORY}:"
+        asks += f"\n{indent}    machine.mem32[{_ASK}] = 0\n{indent}    bytearray(1 << 20)\n"
+        found[f"sabot_firmware/{path}"] = text.replace(line, f"{line}{indent}{asks}").encode()
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +142,12 @@ def _restarts(target: EmulatorTarget, cause: str, act: Callable[[], object]) -> 
         assert client.welcome.reset_cause == cause
 
 
+def _forget_restarts(target: EmulatorTarget) -> None:
+    """Cut the power: after the third restart within minutes a shoe waits, or is out of service."""
+    target.power.off()
+    target.power.on()
+
+
 @pytest.mark.parametrize("task", range(len(_TASKS)), ids=_TASKS)
 def test_a_task_that_loops_ends_waits_for_ever_or_raises(
     shoe_pico: EmulatorTarget, task: int
@@ -128,6 +159,51 @@ def test_a_task_that_loops_ends_waits_for_ever_or_raises(
     for what in (_LOOPS, _ENDS, _WAITS_FOR_EVER):
         _restarts(shoe_pico, "watchdog", lambda what=what: ask(what))  # type: ignore[misc]
     _restarts(shoe_pico, "error", lambda: ask(_RAISES))
+    _forget_restarts(shoe_pico)
+    _restarts(shoe_pico, "memory", lambda: ask(_LACKS_MEMORY))
+
+
+def test_a_command_that_lacks_memory(shoe_pico: EmulatorTarget) -> None:
+    def command() -> None:
+        number = len(_TASKS) + list(_PLACES).index("command")
+        shoe_pico.pico.memory(_ASK, number << 4 | _LACKS_MEMORY)
+        frames = (wire.frame_of(messages.HELLO, VERSION, 1), wire.frame_of(messages.STATUS, 1))
+        shoe_pico.shoe.line().write(b"".join(frames))
+
+    _forget_restarts(shoe_pico)
+    _restarts(shoe_pico, "memory", command)
+
+
+@pytest.mark.parametrize("place", _CARD_PLACES)
+def test_a_card_at_which_memory_is_lacking_keeps_the_round(
+    shoe_pico: EmulatorTarget, place: str
+) -> None:
+    """The shoe restarts with the lock shut. The card is dealt, or the supervisor is asked for it as
+    after a loss of power, wherever it happened; the round ends as the cards say."""
+    pico, bench = shoe_pico.pico, shoe_pico.bench
+    _forget_restarts(shoe_pico)
+    resets = pico.resets
+    pico.memory(_ASK, len(_TASKS) + list(_PLACES).index(place) << 4 | _LACKS_MEMORY)
+    pico.play(pass_samples(cards.number_of("9D"), 0))
+    assert pico.run_until(lambda: pico.resets > resets, _WITHIN_US)
+    assert not bench.outputs.lock_released
+    pico.run_us(_READY_US)
+    shown = bench.settle()
+    assert pico.resets == resets + 1
+    if shown.title.startswith("STOP"):
+        bench.switch("key_on", True)
+        bench.press("reveal")
+        if bench.outputs.title.startswith("STOP"):
+            enter(bench, "9D")
+        shown = bench.switch("key_on", False)
+    with session_with(shoe_pico.shoe) as client:
+        assert client.welcome.reset_cause == "memory"
+    assert shown.display[2].startswith("P 9D"), shown
+    for card in ("TS", "KH", "7S"):
+        bench.pull(card)
+    assert bench.outputs.lamps == {"player"}
+    for button in ("next", "next"):
+        bench.press(button)
 
 
 def test_a_byte_lost_on_the_journals_bus(shoe_pico: EmulatorTarget) -> None:
@@ -200,5 +276,5 @@ def test_the_round_goes_on_and_the_log_says_why_the_shoe_started(
 ) -> None:
     for card in ("9D", "TS", "KH", "7S"):
         shoe_pico.bench.pull(card)
-    (ended,) = [each for each in check_taken(shoe_pico, shoe_pico.keys.parent) if each.winner]
+    *_, ended = [each for each in check_taken(shoe_pico, shoe_pico.keys.parent) if each.winner]
     assert ended.winner == "player"

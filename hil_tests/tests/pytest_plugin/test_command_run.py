@@ -81,6 +81,21 @@ def test_unable(): pytest.skip("no port")
     assert lines[-1].startswith("1 failed, 1 passed, 1 skipped in ")
 
 
+def test_named_tests_run_in_their_order_and_the_failed_one_fails_again(tmp_path: Path) -> None:
+    """As the line "To repeat" names them: here a test fails only after another one."""
+    tests = """
+import os
+
+def test_a(): assert "LEFT" not in os.environ
+def test_b(): pass
+def test_c(): os.environ["LEFT"] = "something"
+"""
+    named = [f"--test=test_these.py::test_{which}" for which in "ca"]
+    code, out, _ = _run(tmp_path, tests, *named)
+    shown = re.findall(r"^[12]/2  (passed|FAILED) .* (test_\w)", out, re.MULTILINE)
+    assert code == 1 and shown == [("passed", "test_c"), ("FAILED", "test_a")], out
+
+
 def test_the_tests_that_take_longest_begin_first(tmp_path: Path) -> None:
     tests = "\n".join(f"def {name}(): pass" for name in ("test_x", *_by_duration()[::-1]))
     code, out, _ = _run(tmp_path, tests, "--numprocesses", "1", "--maxschedchunk", "1")

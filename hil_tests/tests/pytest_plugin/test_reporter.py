@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from sabot_hil.pytest_plugin.reporter import repeat_command
+from sabot_hil.pytest_plugin.reporter import Order, repeat_command
 
 _IDS = (
     "acceptance/test_draws.py::test_a_natural_ends_the_round[8S KH KS KD]",
@@ -85,3 +85,44 @@ def test_its_words_choose_this_test_and_no_other(test: str) -> None:
     done = subprocess.run([*collect, *only], capture_output=True, text=True, check=False)
     found = [line for line in done.stdout.splitlines() if "::" in line]
     assert found == [test]
+
+
+def _report(test: str, worker: str = "") -> pytest.TestReport:
+    made: Any = SimpleNamespace(nodeid=test)
+    if worker:
+        made.node = SimpleNamespace(gateway=SimpleNamespace(id=worker))
+    return cast(pytest.TestReport, made)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [("board:7", ["a", "b", "c"]), ("emulator", ["b", "c"]), ("sim", [])],
+)
+def test_what_ran_before_on_the_same_target_is_repeated_too(
+    target: str, expected: list[str]
+) -> None:
+    order = Order(target)
+    for test in ("a", "b", "c"):
+        order.before(_report(test))
+    order.before(_report("d"))
+    assert order.before(_report("d")) == expected, "each test has three reports"
+
+
+def test_what_ran_in_another_process_is_not_repeated() -> None:
+    order = Order("emulator")
+    for test, worker in (("a", "gw0"), ("b", "gw1"), ("c", "gw0")):
+        order.before(_report(test, worker))
+    assert order.before(_report("d", "gw0")) == ["a", "c"]
+
+
+def test_the_command_names_the_tests_before_in_their_order() -> None:
+    before = ["x/test_a.py::test_b[1 2]", "x/test_a.py::test_c"]
+    assert repeat_command(_config(seed=7), test="x/test_d.py::test_e", before=before) == (
+        "sabot hil --suite acceptance --test 'x/test_a.py::test_b[1 2]' --test x/test_a.py::test_c "
+        "--test x/test_d.py::test_e --target emulator --seed 7"
+    )
+    without = _config(repeat_with="", target="board:7")
+    assert repeat_command(without, test="x/test_d.py::test_e", before=before[1:]) == (
+        "pytest -p sabot_hil.pytest_plugin.plugin /suite/x/test_a.py::test_c "
+        "/suite/x/test_d.py::test_e --target board:7"
+    )

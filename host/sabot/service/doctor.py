@@ -211,7 +211,7 @@ def _start(answers: ShoeAnswers) -> Check:
         "start",
         start_cause(cause),
         "power or command",
-        ok=cause not in ("watchdog", "error"),
+        ok=cause not in ("watchdog", "error", "memory"),
         to_do="`sabot incidents` lists its restarts: if there are several, `sabot update` it, and "
         "have its board examined if they go on",
     )

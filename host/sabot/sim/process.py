@@ -69,9 +69,9 @@ _PROVISIONED = "provisioned"
 _RESET = 3  # the exit code in sabot_firmware/boards/sim/board.py, which adds a cause
 _CAUSES = {
     _RESET + enums.RESET_CAUSES.index(cause): cause
-    for cause in ("watchdog", "command", "error", "software")
+    for cause in ("watchdog", "command", "error", "memory", "software")
 } | {_RESET: "software"}
-_WENT_WRONG = ("watchdog", "error")
+_WENT_WRONG = ("watchdog", "error", "memory")
 _SETTLED = b"s"
 _WATCHDOG_RESET = -signal.SIGKILL
 _WATCHDOG = "SABOT_WATCHDOG"  # sabot_firmware/boards/sim/watchdog.py

@@ -196,7 +196,7 @@ class Board:
     def reset(self, cause: int) -> None:
         raise Reset
 
-    def halt(self, error: BaseException) -> None:
+    def halt(self, error: BaseException, for_s: int = 0) -> None:
         raise error
 
 

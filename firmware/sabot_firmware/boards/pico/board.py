@@ -80,6 +80,7 @@ _LINE_MS = const(5)  # to send one line to the display takes 3 to 4
 # 15 ms or more: a contact bounces for less, or is seen in both states.
 _SETTLED_LOOKS = const(4)
 _HALT_STEP_MS = const(50)
+_HALT_STEPS = const(20)  # in a second
 # After a reset the chip pulls its pins low; a pin with a cable takes some time to get high.
 _PULLED_UP_US = const(500)
 
@@ -137,7 +138,11 @@ elif machine.mem32[_CHIP_RESET] & _BY_PIN:
     _CAUSE = enums.RESET_CAUSES.index("reset_pin")
 else:
     _CAUSE = enums.RESET_CAUSES.index("power_on")
-if _CAUSE not in (enums.RESET_CAUSES.index("watchdog"), enums.RESET_CAUSES.index("error")):
+if _CAUSE not in (
+    enums.RESET_CAUSES.index("watchdog"),
+    enums.RESET_CAUSES.index("error"),
+    enums.RESET_CAUSES.index("memory"),
+):
     _RESTARTS = 0
 _note(_RESTARTS, _BITE)
 
@@ -348,7 +353,7 @@ class Board:
         _note(self.restarts, cause)
         machine.reset()
 
-    def halt(self, error: BaseException) -> None:
+    def halt(self, error: BaseException, for_s: int = 0) -> None:
         """While the service switch is on, Ctrl-C works again, for the technician."""
         self.set_lock(False)
         self._silence()
@@ -359,7 +364,9 @@ class Board:
         self._stdout.write(b"\0")  # ends the trace, which is one damaged frame for the host
         service = pin_of("switch_service_on")
         on = _PIN_OF["switch_service_on"][1]
-        while True:
+        steps = for_s * _HALT_STEPS
+        while not for_s or steps:
+            steps -= 1
             micropython.kbd_intr(_CTRL_C if service.value() == on else -1)
             self._display.refresh()
             self.feed()

@@ -217,9 +217,13 @@ class Board:
     def reset(self, cause: int) -> None:
         raise SystemExit(RESET + cause)
 
-    def halt(self, error: BaseException) -> None:
+    def halt(self, error: BaseException, for_s: int = 0) -> None:
         sys.print_exception(error, sys.stderr)  # type: ignore
-        raise SystemExit(1)
+        if not for_s:
+            raise SystemExit(1)
+        for _ in range(for_s):
+            self.feed()
+            time.sleep(1)
 
     async def read_link(self) -> bytes:
         return await self._link_input.read(_LINK_READ)

@@ -5,10 +5,8 @@ each step a copy of this process (`os.fork`) pulls the card. So a card costs a f
 and all cards of a scene meet the same shoe.
 """
 
-import json
-import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +16,7 @@ import numpy as np
 
 from sabot.link import wire
 from sabot.sim.waveform import SAMPLE_RATE_HZ, A, B, E, X, pass_samples, unpack
+from sabot_hil.emulation.copies import in_a_copy
 from sabot_hil.kit.dealer import load_cards
 from sabot_hil.kit.witness import Witness
 from sabot_hil.sweeps.locking.judging import Outcome, outcome
@@ -92,7 +91,7 @@ def _pulled(scene: Scene, steps_ms: list[float], image: Path | None) -> Iterator
             pico.run_us(begun_us + step_ms * _MS - pico.t_us)
             target.bench.seen()
             released = target.bench.outputs.lock_released
-            moves, edge_ms, last_ms = _in_a_copy(partial(_moves_of, target, card, scene.speed_mm_s))
+            moves, edge_ms, last_ms = in_a_copy(partial(_moves_of, target, card, scene.speed_mm_s))
             yield Pulled(scene, step_ms, outcome(released, moves, edge_ms, last_ms, scene.last))
 
 
@@ -146,32 +145,3 @@ def _moves_of(target: EmulatorTarget, card: str, speed_mm_s: float) -> _Found:
         if seen.what == "lock_released"
     ]
     return moves, edge_ms, last_ms
-
-
-def _in_a_copy(work: Callable[[], _Found]) -> _Found:
-    """Return what `work` returns in a copy of this process, in which nothing else goes on.
-
-    Raises RuntimeError with what it said if it failed there.
-    """
-    here, there = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(here)
-        try:
-            said = json.dumps({"is": work()})
-        except BaseException as error:
-            said = json.dumps({"error": f"{type(error).__name__}: {error}"})
-        with os.fdopen(there, "w") as pipe:
-            pipe.write(said)
-        os._exit(0)
-    os.close(there)
-    with os.fdopen(here) as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    if not text:
-        raise RuntimeError("the copy of the process ended without a word")
-    answer = json.loads(text)
-    if "error" in answer:
-        raise RuntimeError(answer["error"])
-    moves, edge_ms, last_ms = answer["is"]
-    return [(at_ms, open_) for at_ms, open_ in moves], edge_ms, last_ms

@@ -109,7 +109,7 @@ def test_a_round_of_seven_boxes_with_four_hands_each_has_room(
     if target.clock.measures_shoe:
         with session_with(target.shoe) as client:
             free_bytes = float(client.ask(StatusCommand()).heap_free)
-        measure("heap free with 28 hands", free_bytes, "bytes", at_least=15_000)
+        measure("heap free with 28 hands", free_bytes, "bytes", at_least=20_000)
     shown = dealing.give("5D")
     assert shown.title == "NEXT ROUND?", shown
     (dealt,) = rounds_taken(target, tmp_path, document)
