@@ -148,7 +148,12 @@ def _with_latch(opened, compartment, chosen, cause="power_on"):
         SettingsStore(folder.path).save("settings", {"set": 0, "check_cards": chosen})
         board, _ = loaded(folder, "4C")
         board, shoe = started(
-            folder, board.flash, cause=cause, lid_opened=opened, compartment_opened=compartment
+            folder,
+            board.flash,
+            cause=cause,
+            lid_opened=opened,
+            SENSES=True,
+            compartment_opened=compartment,
         )
         own = [own for kind, own in recorded(shoe) if kind == "boot"][-1]
         assert own[-2:] == [opened, compartment]
@@ -175,6 +180,7 @@ def test_an_opened_latch_asks_even_if_the_power_stayed():
 def test_the_latches_are_made_ready_once_the_closed_lid_is_on_flash():
     with Folder() as folder:
         board, shoe = loaded(folder, "4C")
+        board, shoe = started(folder, board.flash, SENSES=True)
         shoe.ticking.tick()
         assert board.armed == 1
         board.play(shoe, _OPENED)

@@ -26,6 +26,8 @@ class _Shoe:
         self.watching = Ticking(self, *parts)
         self.working = list(_TASKS)
 
+    SENSES = False
+
     def lock_obeys(self):
         return self.obeys
 

@@ -38,7 +38,7 @@ class ScriptedBoard:
     serial = "TEST-1"
     reset_cause = restarts = 0
     LOOK_BYTES = 1 << 29  # `play` gives no other task a turn: the shoe would seem to hang
-    SENSES = True
+    SENSES = False
     lid_opened = compartment_opened = None
     follows = supply = True
     armed = 0
