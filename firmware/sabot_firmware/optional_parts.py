@@ -51,6 +51,6 @@ class OptionalParts:
         if self._board.lock_follows():
             self._bolt_ticks = 0
         elif not passing:
-            self._bolt_ticks = ticks = min(self._bolt_ticks + 1, _BOLT_TICKS + 1)
-            if ticks == _BOLT_TICKS or (ticks > _BOLT_TICKS and not self._acting.dealing.error):
+            self._bolt_ticks = waited = min(self._bolt_ticks + 1, _BOLT_TICKS + 1)
+            if waited == _BOLT_TICKS or (waited > _BOLT_TICKS and not self._acting.dealing.error):
                 self._acting.carry_out([input_log.STOPPED, LOCK_STUCK])
