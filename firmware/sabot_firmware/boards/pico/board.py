@@ -315,6 +315,7 @@ class Board:
             self._change = self._debouncer.take()
         return change
 
+    @micropython.native
     def set_lock(self, released: bool) -> None:
         self._lock.set(released)
         self._led.value(HIGH if released else LOW)
