@@ -24,7 +24,7 @@ LATE_BYTES = const(40)
 """12 ms of samples. To read more than that takes so long that more arrive meanwhile."""
 
 _ALL_BUT_TWO = const(12)  # marks, as in priority.py
-_POLLS = const(40)  # 6 ms or more; a word of samples comes every 0.4 ms
+_POLLS = const(400)  # 60 to 200 ms; a word of samples comes every 0.4 ms
 _SURELY_PASSING = const(200)  # samples, 10 ms; a card at 3 m/s takes 500
 _DONE_MS = const(80)
 # In a game that deals cards face down the outcome of a pass comes this long after its last samples
@@ -70,67 +70,50 @@ class Sensing:
         self._overruns = 0
 
     @micropython.native
-    def read(self) -> int:
+    def read(self, last_marks: bool = False) -> int:
         """Read the samples that are there now; return how many bytes they are. It does not wait
         until none is left: on a Pico the next word arrives meanwhile, and the loop would never end.
-        """
-        board = self._board
-        size, total = _SAMPLE_BYTES, 0
-        begun_ms = 0
-        if self._recorder.seals is not None:
-            begun_ms = board.ticks_ms()
-            if self._passes.held and not self._dealing.sealed:
-                self._count_held()
-        while size == _SAMPLE_BYTES:
-            size = board.read_samples(self._samples)
-            self._judge(size, begun_ms)
-            total += size
-        return total
 
-    @micropython.native
-    def read_last_marks(self) -> int:
-        """Read samples as they come until the card is known, or a card of which more than two marks
-        are missing has shown something; return how many bytes they are, 0 if none comes.
-
-        It does nothing else: a turn of `read` and of the task around it takes a Pico as long as two
-        words of samples.
+        With `last_marks` it waits for samples, and if no more than two marks are missing it goes on
+        until the card is known: a turn of the task takes a Pico as long as two words of samples. It
+        gives up after some milliseconds. It returns 0 if no sample came.
         """
         board, reader, samples = self._board, self._reader, self._samples
-        scanner, seals = reader.scanner, self._recorder.seals
+        scanner = reader.scanner
+        sealing = self._recorder.seals is not None
+        if sealing and self._passes.held and not self._dealing.sealed:
+            self._count_held()
+        polls = _POLLS if last_marks else 1
         total = begun_ms = 0
-        for _ in range(_POLLS):
+        while polls:
+            polls -= 1
             size = board.read_samples(samples)
-            if size:
-                if seals is not None:
-                    begun_ms = board.ticks_ms()
-                self._judge(size, begun_ms)
-                total += size
-                if (
-                    scanner.marks_gone < _ALL_BUT_TWO
-                    or reader.known != NO_CARD
-                    or not scanner.in_pass
-                ):
-                    break
+            if board.overruns != self._overruns:
+                self._samples_lost()
+            if not size:
+                continue
+            if sealing:
+                begun_ms = board.ticks_ms()
+            total += size
+            at = 0
+            while at < size:
+                was_known = reader.known
+                at = reader.read(samples, at, size)
+                if reader.ended:
+                    self._pass_ended(begun_ms)
+                elif reader.known != was_known:
+                    self._presenting.set_lock()
+                else:
+                    break  # all are read
+                board.judged(size - at, False)
+            board.judged(0, scanner.in_pass)
+            if size == _SAMPLE_BYTES:
+                polls += 1
+            elif (
+                scanner.marks_gone < _ALL_BUT_TWO or not scanner.in_pass or reader.known != NO_CARD
+            ):
+                break
         return total
-
-    @micropython.native
-    def _judge(self, size: int, begun_ms: int) -> None:
-        """Judge the first `size` bytes of the samples, which were taken at `begun_ms`."""
-        board, reader = self._board, self._reader
-        if board.overruns != self._overruns:
-            self._samples_lost()
-        at = 0
-        while at < size:
-            was_known = reader.known
-            at = reader.read(self._samples, at, size)
-            if reader.ended:
-                self._pass_ended(begun_ms)
-            elif reader.known != was_known:
-                self._presenting.set_lock()
-            else:
-                break  # all are read
-            board.judged(size - at, False)
-        board.judged(0, reader.scanner.in_pass)
 
     def mark_passing(self) -> None:
         """Note in the journal that a card passes: once for each card of a shoe of cards in play."""

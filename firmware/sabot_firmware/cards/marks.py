@@ -157,7 +157,6 @@ class Marks:
         are more than SYMBOLS marks."""
         return self._memory[_AFTER]
 
-    @micropython.native
     def sure(self) -> bool:
         """Whether each of 14 marks is clearly on or off each track."""
         return self.symbols.find(_UNSURE) < 0

@@ -226,7 +226,6 @@ class Board:
             self._flash = NorFlash(spi, self._journal_select)
         return self._flash
 
-    @micropython.native
     def ticks_ms(self) -> int:
         """Return the milliseconds since the start. MicroPython's own count wraps at 2**30, after
         12.4 days.
@@ -315,7 +314,6 @@ class Board:
             self._change = self._debouncer.take()
         return change
 
-    @micropython.native
     def set_lock(self, released: bool) -> None:
         self._lock.set(released)
         self._led.value(HIGH if released else LOW)

@@ -113,7 +113,6 @@ class DmaRing:
             trigger=True,
         )
 
-    @micropython.native
     def arrived(self) -> int:
         """Return how many words have arrived since the start, modulo RUN_WORDS. It allocates
         nothing, so an interrupt may call it."""

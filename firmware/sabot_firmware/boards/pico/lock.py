@@ -77,7 +77,6 @@ class Lock:
         self._follows = False  # whether a card is followed, or its last mark waits to be judged
         self._state = array("i", [0] * _STATE_SIZE)
 
-    @micropython.native
     def set(self, released: bool) -> None:
         """Release or shut the lock. While the last mark of a card waits to be judged, the lock is
         released later."""
