@@ -226,6 +226,7 @@ class Board:
             self._flash = NorFlash(spi, self._journal_select)
         return self._flash
 
+    @micropython.native
     def ticks_ms(self) -> int:
         """Return the milliseconds since the start. MicroPython's own count wraps at 2**30, after
         12.4 days.

@@ -98,7 +98,6 @@ class Lock:
             period=LOOK_MS, callback=self._look, hard=True
         )
 
-    @micropython.native
     def judged(self, unjudged_bytes: int, undecided: bool) -> None:
         """Note what is judged, as in boards/__init__.py. Release a lock that the interrupt has shut
         if the rule allows it."""
