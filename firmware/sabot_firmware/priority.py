@@ -7,7 +7,7 @@ a card is near its decision.
 import asyncio
 
 from sabot_firmware.cards.reader import NO_CARD
-from sabot_firmware.native import const, micropython
+from sabot_firmware.native import const
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Callable
@@ -48,7 +48,6 @@ class CardPriority:
         self._ticks_ms = ticks_ms
         self._near_since_ms = -1
 
-    @micropython.native
     def update(self) -> None:
         """Decide again which task may run. Call it after samples were read."""
         scanner = self._reader.scanner

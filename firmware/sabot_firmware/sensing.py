@@ -1,6 +1,7 @@
 """Turns samples of the sensor head into inputs of the dealing: cards, faults, a failed head."""
 
 from sabot_firmware.cards.health import NOTHING as NOTHING_DIRTY
+from sabot_firmware.cards.reader import NO_CARD
 from sabot_firmware.cards.reader import NONE as NO_FAULT
 from sabot_firmware.native import const, micropython
 from sabot_firmware.table import input_log
@@ -22,6 +23,8 @@ _SAMPLE_BYTES = const(512)
 LATE_BYTES = const(40)
 """12 ms of samples. To read more than that takes so long that more arrive meanwhile."""
 
+_ALL_BUT_TWO = const(12)  # marks, as in priority.py
+_POLLS = const(400)  # 60 to 200 ms; a word of samples comes every 0.4 ms
 _SURELY_PASSING = const(200)  # samples, 10 ms; a card at 3 m/s takes 500
 _DONE_MS = const(80)
 # In a game that deals cards face down the outcome of a pass comes this long after its last samples
@@ -67,21 +70,30 @@ class Sensing:
         self._overruns = 0
 
     @micropython.native
-    def read(self) -> int:
+    def read(self, last_marks: bool = False) -> int:
         """Read the samples that are there now; return how many bytes they are. It does not wait
         until none is left: on a Pico the next word arrives meanwhile, and the loop would never end.
+
+        With `last_marks` it waits for samples, and if no more than two marks are missing it goes on
+        until the card is known: a turn of the task takes a Pico as long as two words of samples. It
+        gives up after some milliseconds. It returns 0 if no sample came.
         """
         board, reader, samples = self._board, self._reader, self._samples
-        size, total = _SAMPLE_BYTES, 0
-        begun_ms = 0
-        if self._recorder.seals is not None:
-            begun_ms = board.ticks_ms()
-            if self._passes.held and not self._dealing.sealed:
-                self._count_held()
-        while size == _SAMPLE_BYTES:
+        scanner = reader.scanner
+        sealing = self._recorder.seals is not None
+        if sealing and self._passes.held and not self._dealing.sealed:
+            self._count_held()
+        polls = _POLLS if last_marks else 1
+        total = begun_ms = 0
+        while polls:
+            polls -= 1
             size = board.read_samples(samples)
             if board.overruns != self._overruns:
                 self._samples_lost()
+            if not size:
+                continue
+            if sealing:
+                begun_ms = board.ticks_ms()
             total += size
             at = 0
             while at < size:
@@ -94,7 +106,13 @@ class Sensing:
                 else:
                     break  # all are read
                 board.judged(size - at, False)
-        board.judged(0, reader.scanner.in_pass)
+            board.judged(0, scanner.in_pass)
+            if size == _SAMPLE_BYTES:
+                polls += 1
+            elif (
+                scanner.marks_gone < _ALL_BUT_TWO or not scanner.in_pass or reader.known != NO_CARD
+            ):
+                break
         return total
 
     def mark_passing(self) -> None:

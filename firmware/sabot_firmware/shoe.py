@@ -335,7 +335,7 @@ class Shoe:
             if not journal.stuck:
                 acting.take_inputs()
             priority.update()
-            while priority.last_marks and (sensing.read() or sensing.read()):
+            while priority.last_marks and sensing.read(True):
                 # Nothing else may run now, so no other task gets a turn: that would take 2 ms.
                 priority.update()
                 pause_ms = priority.pause_ms()

@@ -1,6 +1,7 @@
 """Sensing alone, between simple stand-ins: passes, lost samples, the test card."""
 
 from firmware.tests.support.parts import Any, Parts
+from sabot_firmware.cards.reader import NO_CARD
 from sabot_firmware.journal.ring import NOTE, PASSING
 from sabot_firmware.journal.seals import Seals
 from sabot_firmware.sensing import Sensing
@@ -81,6 +82,42 @@ def test_in_a_game_with_sealed_cards_the_outcome_comes_as_late_however_long_the_
             board.sleep_ms = sleep_ms
             sensing.read()
         assert taken == [times[0]] * 2 + [times[1]] * 2, taken
+
+
+def _reading(parts, sizes, marks_gone, known_after=None):
+    """Sensing whose board has pieces of `sizes`. The card is known from the piece after which
+    `known_after` of them are left."""
+    sensing, reader = _sensing(parts), parts.reader
+    parts.board.pieces, reader.known = sizes, NO_CARD
+    reader.scanner.marks_gone, reader.scanner.in_pass = marks_gone, True
+    read, judged = reader.read, []
+
+    def read_until_known(samples, at, end):
+        if known_after == len(parts.board.pieces):
+            reader.known = 5
+        judged.append(end - at)
+        return read(samples, at, end)
+
+    reader.read = read_until_known
+    return sensing, judged
+
+
+def test_the_last_two_marks_are_read_without_a_pause_until_the_card_is_known():
+    parts = Parts()
+    sensing, judged = _reading(parts, [0, 4, 0, 0, 8, 4, 4], 12, known_after=1)
+    assert sensing.read(True) == 16 and judged == [4, 8, 4]
+    assert parts.board.pieces == [4], "what comes after the last mark waits for the next turn"
+
+
+def test_before_the_last_two_marks_a_turn_reads_one_piece_and_waits_for_no_sample_without_end():
+    parts = Parts()
+    sensing, judged = _reading(parts, [0, 4, 4], 11)
+    assert sensing.read(True) == 4 and parts.board.pieces == [4] and judged == [4]
+    parts.board.pieces = []
+    assert sensing.read(True) == 0, "no sample comes"
+    parts.reader.scanner.marks_gone = 13
+    parts.board.pieces = [4] * 10000  # a card that stands still: the shoe looks at the clock
+    assert 0 < sensing.read(True) < 4000
 
 
 def test_all_samples_that_have_waited_are_read_and_counted():

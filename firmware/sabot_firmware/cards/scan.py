@@ -100,6 +100,8 @@ class Scanner:
         """The pass as runs of equal samples (protocol/README.md, "Runs of a pass")."""
         self.why = NOTHING
         """Why the last `scan` stopped."""
+        self.count = 0
+        """Edges of this pass when `scan` last stopped for something."""
         # These are asked for in every turn of the shoe, where a property costs too much time.
         self.in_pass = False
         """Whether a card is passing. False again once its pass has ended or was given up."""
@@ -108,11 +110,6 @@ class Scanner:
         self.blocked = False
         """Whether the last pass was given up: nothing can be read until all channels are clear."""
         self._state = array("i", [0] * _STATE_SIZE)
-
-    @property
-    def count(self) -> int:
-        """Edges of this pass so far."""
-        return self._state[_COUNT]
 
     @property
     def lasted(self) -> int:
@@ -137,7 +134,9 @@ class Scanner:
         """
         state = self._state
         at = _scan(state, data, at, end, self.times, self.levels, self.runs)  # type: ignore[arg-type]
-        self.why = state[_WHY]
+        self.why = why = state[_WHY]
+        if why:
+            self.count = state[_COUNT]
         self.in_pass = state[_IN_PASS] != 0
         self.marks_gone = state[_GONE]
         self.blocked = state[_BLOCKED] != 0

@@ -19,7 +19,7 @@ class Any:
 
 class _Scanner:
     in_pass = False
-    passing_samples = 0
+    passing_samples = marks_gone = 0
     cut = False
 
     def __init__(self):

@@ -17,6 +17,7 @@ from sabot_firmware import heap as heap_module
 from sabot_firmware import priority as priority_module
 from sabot_firmware import shoe as shoe_module
 from sabot_firmware.cards.reader import NO_CARD
+from sabot_firmware.cards.scan import _COUNT
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.recovery import restore, state_of
 from sabot_firmware.release import build as build_module
@@ -401,13 +402,13 @@ class TimedShoe:
 
     def _time_reader(self):
         reader, costs_us, spend = self.shoe.reader, self.costs_us, self.turns.spend
-        read, scanner = reader.read, reader.scanner
+        read, state = reader.read, reader.scanner._state
 
         def timed(data, at, end):
-            edges, known = scanner.count, reader.known
+            edges, known = state[_COUNT], reader.known
             to = read(data, at, end)
             us = (to - at) * costs_us["reader, a byte"]
-            us += max(0, scanner.count - edges) * costs_us["reader, an edge"]
+            us += max(0, state[_COUNT] - edges) * costs_us["reader, an edge"]
             if reader.known not in (known, NO_CARD):
                 us += costs_us["reader, the last mark"]
             if reader.ended:

@@ -229,6 +229,7 @@ class Board:
             self._flash = NorFlash(spi, self._journal_select)
         return self._flash
 
+    @micropython.native
     def ticks_ms(self) -> int:
         """Return the milliseconds since the start. MicroPython's own count wraps at 2**30, after
         12.4 days.
@@ -274,6 +275,7 @@ class Board:
             self._looks = _LOOKS_AGAIN
             self._display.again()
 
+    @micropython.native
     def read_samples(self, buf: bytearray) -> int:
         """Copy whole words, oldest first, to the beginning of `buf`; return how many bytes. It
         allocates nothing."""

@@ -131,6 +131,7 @@ class DmaRing:
         """Mark this many words as taken."""
         self.taken = (self.taken + words) & (RUN_WORDS - 1)
 
+    @micropython.native
     def copy_to(self, buf: bytearray) -> int:
         """Take the oldest words, as many as fit; return how many bytes they are, or -1 if more are
         waiting than the ring holds with MARGIN_WORDS. It allocates nothing."""

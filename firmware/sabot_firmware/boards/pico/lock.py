@@ -29,8 +29,8 @@ LOOK_MS = const(2)
 # to the next look the lock is shut 4.0 ms after the last mark.
 _SOON_WORDS = const(4)
 # If the shoe has judged so few words in two turns, and has few left up to the last mark, it reads
-# nothing but this card now (priority.py). Then it decides by itself, 3.5 ms after the last mark at
-# the latest, and the interrupt waits longer.
+# nothing but this card now (`Sensing.read`). Then it decides by itself, about 4 ms after the last
+# mark at the latest, and the interrupt waits longer.
 _TIGHT_WORDS = const(8)
 _NEAR_WORDS = const(6)
 _LATE_WORDS = const(8)
@@ -98,7 +98,6 @@ class Lock:
             period=LOOK_MS, callback=self._look, hard=True
         )
 
-    @micropython.native
     def judged(self, unjudged_bytes: int, undecided: bool) -> None:
         """Note what is judged, as in boards/__init__.py. Release a lock that the interrupt has shut
         if the rule allows it."""
