@@ -95,7 +95,8 @@ class Updater:
         self._store = SettingsStore(board.storage)
         self._is_unit = boot.is_unit(root)
         self._service_on = bool(board.switches() & _SERVICE)
-        self._lid_opened = bool(board.switches() & _LID)
+        self._lid_opened = bool(board.switches() & _LID) or board.reset_cause != _COMMAND
+        """Whether it was, or may have been, since the shoe left for the updater by a command."""
         key: bytes = _load(self._store, "release_key")  # type: ignore[assignment]
         self._update = Update(root, slot or boot.SLOTS[1], key, board.NAME)
         self._provision = None

@@ -172,6 +172,19 @@ def check_cards(bench: Controls) -> Outputs:
     return bench.outputs
 
 
+def wait_for_lock(bench: CardBench, what: str) -> Outputs:
+    """Wait until the lock is released, or the shoe asks for the supervisor, who then checks the
+    cards; the dealer presses `next` again if the shoe took no press meanwhile."""
+
+    def goes_on(outputs: Outputs) -> bool:
+        return outputs.lock_released or outputs.display[6:7] == (_CHECK_CARDS,)
+
+    if not bench.wait_for(goes_on, what).lock_released:
+        if check_cards(bench).title == "NEXT ROUND?":
+            bench.press("next")
+    return bench.wait_for(lambda outputs: outputs.lock_released, what)
+
+
 def end_shoe(bench: Controls) -> None:
     """As the supervisor, void an open round and end the shoe of cards."""
     bench.switch("key_on", True)
@@ -351,10 +364,9 @@ class BenchDealer:
 
     def _wait_for_lock(self, where: str) -> None:
         # When a host has just attached, the shoe may open its lock after everything is quiet.
-        self._bench.wait_for(
-            lambda outputs: outputs.lock_released, f"released the lock for the next card ({where})"
-        )
+        wait_for_lock(self._bench, f"released the lock for the next card ({where})")
 
     def _press(self, where: str) -> None:
         self._between_steps(where)
+        check_cards(self._bench)
         self._bench.press("next")
