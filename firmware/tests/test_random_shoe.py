@@ -161,6 +161,7 @@ def test_a_unit_that_deals_face_up_is_not_stopped_until_such_a_game_is_loaded():
         board.play(shoe, *_LOAD, *[card_samples(name) for name in DEALT])
         assert not shoe.dealing.error and "result" in kinds_of(shoe)
     for has_bytes in (False, True):
+        board = shoe = None  # no board has the memory for two shoes
         with Folder() as folder:
             board, shoe = _unit(folder, shown="at_once")
             if has_bytes:
