@@ -1,5 +1,7 @@
 """A whole shoe on a scripted board, which plays a script and records what the shoe did."""
 
+import gc
+
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes import fake_gc  # noqa: F401  # CPython lacks a part of it
 from firmware.tests.fakes.fake_flash import FIRST_KEY, RING, new_chip
@@ -263,6 +265,8 @@ def again(folder, board, switches_on=0, cause="watchdog"):
     before.reader = before.passes = before.health = before.link = before._turns = None
     before.journal = before.outbox = before.recorder = before.guard = None
     before.sensing = before.acting = before.presenting = before.ticking = None
+    before.randomness = before.calibration = before._priority = None
+    gc.collect()
     board.flash.power_on()
     return started(folder, board.flash, switches_on, cause)
 
