@@ -16,6 +16,7 @@ from sabot.link.client import Client
 from sabot.release import build as releases
 from sabot.release import layout
 from sabot.release.update import Progress, update
+from sabot_firmware.heap import Heap
 from sabot_firmware.journal.randomness import Pool
 from sabot_firmware.link import commands
 from sabot_firmware.link.authentication import CommandGuard
@@ -88,8 +89,10 @@ class _Recorder:
 
 
 class _Dealing:
-    error = 0
-    shoe = round = 0
+    error = shoe = round = 0
+
+    def lock_released(self) -> bool:
+        return False
 
 
 class _DealingShoe:
@@ -102,6 +105,7 @@ class _DealingShoe:
         self.restart_due = False
         self.busy = busy
         self.journal, self.recorder, self.dealing = _Journal(), _Recorder(), _Dealing()
+        self.heap = Heap()
         self.store, self.randomness = SettingsStore(f"{root}/state"), Pool()
         self.link = Link(updater.NoEvents(), self, CommandGuard(None))
 
