@@ -33,7 +33,6 @@ _MACHINE_CODE = {
     "firmware/sabot_firmware/journal/noise.py",
     "firmware/sabot_firmware/journal/seals.py",
     "firmware/sabot_firmware/panel.py",
-    "firmware/sabot_firmware/priority.py",
     "firmware/sabot_firmware/sensing.py",
     "firmware/sabot_firmware/table/shoe_of_cards.py",
 }
