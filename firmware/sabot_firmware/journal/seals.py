@@ -33,6 +33,8 @@ def secret_of(kept: bytes, of_hand: bytes) -> bytes:
 class Seals:
     """Seals under the unit's secret. `number` is that of the open `seal`, 0 with no sealed card."""
 
+    MOST_STATE = STATE_SIZE - 1
+
     def __init__(self, secret: bytes) -> None:
         self._secret = hmac_blocks(secret)
         self._blocks = self._secret  # of the key that seals the next card
@@ -122,7 +124,7 @@ class Seals:
         return _opened(sealed, pad), pad[_NOTE_SIZE:]
 
     def state(self, number: int, state: "bytes | memoryview") -> bytes:
-        """Return a state of at most 223 bytes sealed: STATE_SIZE bytes, whatever is in it.
+        """Return a state of at most MOST_STATE bytes sealed: STATE_SIZE bytes, whatever is in it.
 
         `number` is that of the next event: no other sealed state on flash has it.
         """
