@@ -79,7 +79,7 @@ class Seals:
             if seat != self._seat:
                 self._seat = seat
                 self._blocks = hmac_blocks(self.seat_key(seat))
-        pad = _mac(self._blocks, seals.CARD_LABEL + bytes((self.count,)))
+        pad = _mac(self._blocks, seals.CARD_LABEL + seals.place_bytes(self.count))
         self.count += 1
         return bytes((pad[0] ^ card,)) + pad[1 : seals.CARD_SIZE]
 
