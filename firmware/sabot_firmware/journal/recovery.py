@@ -197,18 +197,18 @@ def keep_state(
     closed is not written: it has no room in a page. Then the one before and the notes stay.
     """
     state = [_VERSION, boot, journal.acknowledged(), state_of(dealing)]
-    is_sealed = seals is not None and dealing.sealed
+    sealing = seals if dealing.sealed else None
     try:
         size = cbor.encode_array(buf, 0, state, len(state))
     except IndexError:
-        if not is_sealed:
+        if sealing is None:
             raise
         return
-    if is_sealed:
-        if size > seals.MOST_STATE:
+    if sealing is not None:
+        if size > sealing.MOST_STATE:
             return
         number = journal.number
-        sealed = seals.state(number, memoryview(buf)[:size])
-        state = [_SEALED_VERSION, number, seals.number, seals.count, sealed]
+        sealed = sealing.state(number, memoryview(buf)[:size])
+        state = [_SEALED_VERSION, number, sealing.number, sealing.count, sealed]
         size = cbor.encode_array(buf, 0, state, len(state))
     journal.put(STATE, memoryview(buf), size)
