@@ -17,6 +17,7 @@ from firmware.tests.support.scripted import (
     round_key,
 )
 from firmware.tests.test_store import Folder
+from sabot_firmware.journal import recovery
 from sabot_firmware.journal.ring import NOTE, STATE
 from sabot_firmware.journal.seals import JournalError, Seals
 from sabot_firmware.table import input_log
@@ -160,6 +161,29 @@ def test_a_hand_goes_on_after_a_loss_of_power_with_the_secret_that_it_began_with
         keys = _keys(_secret_of(*during), number)
         opened = [values for kind, values in recorded(shoe) if kind == "seat_unsealed"]
         assert opened == [[2, keys[3]]] and sha256(b"sabot seal" + keys[3]) in commitments
+
+
+def test_a_shoe_that_is_emptied_while_play_is_stopped_goes_on_after_a_loss_of_power():
+    """More closed cards came than a state has room for: each start ended in an IndexError."""
+    with Folder() as folder:
+        board, shoe = _shoe(folder)
+        _deal(board, shoe)
+        before = 0
+        for suit in "SHDCSH":  # the last two come from another deck
+            board.play(shoe, *[card_samples(rank + suit) for rank in "A23456789TJQK"])
+            shoe.acting.keep_state()
+            for _ in range(2):
+                state = recovery.state_of(shoe.dealing)
+                shoe.journal.drain()
+                board, shoe = again(folder, board)
+                shoe.maintain_seals()
+                assert recovery.state_of(shoe.dealing) == state
+            kept = len(shoe.dealing.sealed_cards)
+            assert kept > before
+            before = kept
+        assert before > 2 * 75
+        board.play(shoe, KEY_TURNED[0], VOID)
+        assert shoe.dealing.sealed_cards == b"" and not shoe.dealing.sealed
 
 
 def test_cards_of_a_void_round_that_are_never_to_be_known_are_as_safe():

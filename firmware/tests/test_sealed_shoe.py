@@ -62,6 +62,28 @@ def secret_of(folder):
     return SettingsStore(folder.path).load("seal_secret")
 
 
+def test_a_shoe_that_is_emptied_within_a_round_seals_its_last_card_as_its_first():
+    """The 257th card had no place: the shoe stopped at it, and at each start after it."""
+    with Folder() as folder:
+        board, shoe = dealt(folder, *DEALT)
+        seals = shoe.recorder.seals
+        seals.count = 255
+        board.play(shoe, *[card_samples(name) for name in ("5C", "6C", "7C")])
+        assert seals.count == 258
+        board, shoe = again(folder, board)
+        assert shoe.recorder.seals.count == 258
+        board.play(shoe, card_samples("8C"))
+        key = shoe.recorder.seals.round_key()
+        found = [v[:2] for kind, v in recorded(shoe) if kind == "sealed_card"][len(DEALT) :]
+        assert [place for place, _ in found] == [255, 256, 257, 258]
+        for at in range(4):
+            sealed = found[at][1]
+            pad = hmac(key, b"sabot card" + (b"\xff" if at == 0 else bytes([1, at - 1])))
+            card = [sealed[i] ^ pad[i] for i in range(16)]
+            assert cards.name_of(card[0]) == ("5C", "6C", "7C", "8C")[at]
+            assert card[1:] == [0] * 15
+
+
 def test_the_key_that_is_recorded_at_the_reveal_opens_the_cards_that_were_dealt():
     with Folder() as folder:
         board, shoe = dealt(folder, *DEALT)

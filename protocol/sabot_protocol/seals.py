@@ -18,8 +18,8 @@ COMMITMENT_LABEL = b"sabot seal"
 """SHA-256 over this and the round's key is the `commitment` of the event `seal`; with a seat's key
 that of `seat_seal`."""
 CARD_LABEL = b"sabot card"
-"""HMAC-SHA-256 under the key of the round, or of the seat, over this and the card's place in one
-byte: its first CARD_SIZE bytes seal the card."""
+"""HMAC-SHA-256 under the key of the round, or of the seat, over this and the card's place
+(`place_bytes`): its first CARD_SIZE bytes seal the card."""
 
 SEAT_LABEL = b"sabot seat"
 """HMAC-SHA-256 under the round's key, over this and the seat in one byte, is the key of that seat,
@@ -35,8 +35,14 @@ SEAT_1 = 18
 """The place of `seat_1` in `enums.POSITIONS`, a literal: a shoe asks for each card."""
 SEATS = 10
 
-MOST_CARDS = 255
-"""Sealed cards of one round at most: the place is one byte."""
+MOST_CARDS = 1 << 16
+"""Sealed cards of one round at most. A shoe of eight decks that is emptied within one has 416."""
+
+
+def place_bytes(place: int) -> bytes:
+    """Return the place of a sealed card as it is in the message of its pad: one byte, from 256 on
+    two, the higher one first."""
+    return place.to_bytes(1 if place < 256 else 2, "big")
 
 
 def seat_of(position: int) -> int:

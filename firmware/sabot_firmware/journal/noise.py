@@ -40,10 +40,10 @@ def is_stuck(samples: "memoryview | bytes", binary: bool) -> bool:
     samples are 0 and 1."""
     window, most = (_BINARY_WINDOW, _BINARY_MOST) if binary else (_WINDOW, _MOST)
     size = len(samples)
-    if repeated(samples, size) > MOST_REPEATED:
+    if repeated(samples, size) > MOST_REPEATED:  # pyright: ignore[reportArgumentType]
         return True
     for at in range(0, size, window):
-        if count(samples, at, min(at + window, size)) > most:
+        if count(samples, at, min(at + window, size)) > most:  # pyright: ignore[reportArgumentType]
             return True
     return False
 

@@ -198,13 +198,22 @@ def keep_state(
 ) -> None:
     """Write the state of the dealing to the journal; earlier notes are not needed any more.
 
-    While cards are sealed, `seals` seal it: it has them.
+    While cards are sealed, `seals` seal it: it has them. A state with too many cards that may stay
+    closed is not written: it has no room in a page. Then the one before and the notes stay.
     """
     state = [_VERSION, boot, journal.acknowledged(), state_of(dealing)]
-    size = cbor.encode_array(buf, 0, state, len(state))
-    if seals is not None and dealing.sealed:
+    sealing = seals if dealing.sealed else None
+    try:
+        size = cbor.encode_array(buf, 0, state, len(state))
+    except IndexError:
+        if sealing is None:
+            raise
+        return
+    if sealing is not None:
+        if size > sealing.MOST_STATE:
+            return
         number = journal.number
-        sealed = seals.state(number, memoryview(buf)[:size])
-        state = [_SEALED_VERSION, number, seals.number, seals.count, sealed]
+        sealed = sealing.state(number, memoryview(buf)[:size])
+        state = [_SEALED_VERSION, number, sealing.number, sealing.count, sealed]
         size = cbor.encode_array(buf, 0, state, len(state))
     journal.put(STATE, memoryview(buf), size)

@@ -33,6 +33,8 @@ def secret_of(kept: bytes, of_hand: bytes) -> bytes:
 class Seals:
     """Seals under the unit's secret. `number` is that of the open `seal`, 0 with no sealed card."""
 
+    MOST_STATE = STATE_SIZE - 1
+
     def __init__(self, secret: bytes) -> None:
         self._secret = hmac_blocks(secret)
         self._blocks = self._secret  # of the key that seals the next card
@@ -77,7 +79,7 @@ class Seals:
             if seat != self._seat:
                 self._seat = seat
                 self._blocks = hmac_blocks(self.seat_key(seat))
-        pad = _mac(self._blocks, seals.CARD_LABEL + bytes((self.count,)))
+        pad = _mac(self._blocks, seals.CARD_LABEL + seals.place_bytes(self.count))
         self.count += 1
         return bytes((pad[0] ^ card,)) + pad[1 : seals.CARD_SIZE]
 
@@ -122,7 +124,7 @@ class Seals:
         return _opened(sealed, pad), pad[_NOTE_SIZE:]
 
     def state(self, number: int, state: "bytes | memoryview") -> bytes:
-        """Return a state of at most 223 bytes sealed: STATE_SIZE bytes, whatever is in it.
+        """Return a state of at most MOST_STATE bytes sealed: STATE_SIZE bytes, whatever is in it.
 
         `number` is that of the next event: no other sealed state on flash has it.
         """

@@ -111,7 +111,7 @@ class _Card:
         self.ms = len(self.nibbles) // _SAMPLES_PER_MS
 
     def at(self, ms: int):
-        """Return the samples of this millisecond; before the card and after it there is none."""
+        """Return the samples of this millisecond; before and after the card they show nothing."""
         if not 0 <= ms < self.ms:
             return bytes(_SAMPLES_PER_MS)
         return self.nibbles[ms * _SAMPLES_PER_MS : (ms + 1) * _SAMPLES_PER_MS]

@@ -77,7 +77,7 @@ def make_target(
 
 def make_prompt(choice: TargetChoice) -> Prompt:
     """Return the chosen bare Pico, at its prompt. Raises Unable for another target, and SabotError
-    if there is none, or it has Sabot."""
+    if no board answers there, or if it has Sabot."""
     if choice.name != BARE:
         raise Unable("this is for a Pico on its own: --target pico:SERIAL")
     if choice.serial == EMULATED:

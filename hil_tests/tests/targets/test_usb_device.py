@@ -71,6 +71,6 @@ def test_what_the_host_cannot_do_says_why(tmp_path: Path) -> None:
         Kernel(tmp_path).of("E661")
     kernel = Kernel(tmp_path / "of-root")
     (kernel.device / "authorized").unlink()
-    (kernel.device / "authorized").mkdir()  # cannot be written, whoever runs the tests
+    (kernel.device / "authorized").mkdir()  # cannot be written, not even by root
     with pytest.raises(Unable, match="may not write"):
         kernel.of("E660").replug()

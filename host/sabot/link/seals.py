@@ -60,7 +60,7 @@ def card_in(sealed: bytes, key: bytes, place: int) -> int | None:
     from 0; None if there is none."""
     if len(sealed) != seals.CARD_SIZE or not 0 <= place < seals.MOST_CARDS:
         return None
-    pad = hmac.digest(key, seals.CARD_LABEL + bytes([place]), "sha256")
+    pad = hmac.digest(key, seals.CARD_LABEL + seals.place_bytes(place), "sha256")
     card, *zeros = (one ^ other for one, other in zip(sealed, pad, strict=False))
     return card if card <= cards.CUT_CARD and not any(zeros) else None
 

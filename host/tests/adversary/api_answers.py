@@ -52,8 +52,9 @@ class _Watched(Desk):
 
 
 def answers(path: Path) -> tuple[int, str, str]:
-    """Return an exit code, a line for each of PATHS with its answer, and why there is none: as a
-    command would. A fault of Sabot, also one that an answer only names, has its code."""
+    """Return what a command would: an exit code, a line for each of PATHS with its answer, and the
+    reason if there are no answers. A fault of Sabot, also one that an answer only names, has its
+    code."""
     try:
         with closing(open_store(path)) as store:
             lines = list(_answered(store))

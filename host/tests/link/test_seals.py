@@ -55,6 +55,12 @@ def test_the_vectors_of_seats_follow_from_the_key_of_the_round() -> None:
             assert card_in(bytes.fromhex(case["sealed"]), key, case["place"]) == case["card"]
 
 
+def test_cards_beyond_the_256th_of_a_round_open_too() -> None:
+    for place in (254, 255, 256, 257, 415):
+        assert card_in(sealed_card(_KEY, place, 51), _KEY, place) == 51
+        assert card_in(sealed_card(_KEY, place, 51), _KEY, place % 256 + 1) is None
+
+
 def test_a_card_opens_at_its_own_place_and_under_its_own_key_only() -> None:
     rng = random.Random(5)
     for place in range(0, 255, 17):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from host.tests.support.naive_shoe import KEYS, NaiveShoe, answering_shoe
 from sabot.link import command_keys
 from sabot.link.client import Client
 from sabot.link.messages import SelfTestCommand
@@ -47,6 +48,15 @@ def test_who_has_another_key_or_only_what_is_on_the_line_learns_nothing() -> Non
     message = b"sabot host bytes" + (7).to_bytes(8, "big") + b"\x10" + challenge
     pad = hmac.digest(b"k" * 32, message + (5).to_bytes(8, "big"), "sha256")
     assert bytes(a ^ b for a, b in zip(hidden, pad, strict=True)) != data
+
+
+def test_a_board_without_a_key_gets_no_bytes_because_nothing_could_hide_them() -> None:
+    board = NaiveShoe(1)
+    for key, gets in ((b"", False), (board.key, True)):
+        board.key = key
+        with answering_shoe(board) as line, Port(line.path) as port:
+            client = Client(port, keys=KEYS)
+            assert (client.stir() is not None) == gets
 
 
 @pytest.mark.slow

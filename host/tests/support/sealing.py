@@ -38,7 +38,11 @@ def seat_of(position: int) -> int:
 
 def sealed_card(key: bytes, place: int, card: int) -> bytes:
     """A card under the key of its round, at a place among its sealed cards."""
-    pad = hmac.new(key, b"sabot card" + bytes([place]), hashlib.sha256).digest()[:16]
+    pad = hmac.new(
+        key,
+        b"sabot card" + (bytes([place]) if place < 256 else bytes(divmod(place, 256))),
+        hashlib.sha256,
+    ).digest()[:16]
     return bytes([pad[0] ^ card]) + pad[1:]
 
 

@@ -295,11 +295,11 @@ class Board:
         if source == _SYSTEM:
             buf[:] = os.urandom(len(buf))
         elif source == _OSCILLATOR:
-            _random_bits(buf, len(buf), self.RANDOM_BIT)
+            _random_bits(buf, len(buf), self.RANDOM_BIT)  # pyright: ignore[reportArgumentType]
         elif source == _ADC:
             _fill(buf, self._adc.read_u16, _UNUSED_BITS)
         else:
-            _fill(buf, time.ticks_us, 0)
+            _fill(buf, time.ticks_us, 0)  # pyright: ignore[reportArgumentType]
 
     def temperature_c(self) -> int:
         """RP2040 data sheet, 4.9.5: 706 mV at 27 degrees, 1.721 mV less for each degree more."""
@@ -414,7 +414,7 @@ class Board:
 @micropython.viper
 def _random_bits(buf: ptr8, size: int, address: int) -> int:
     """Fill `buf` with the lowest bit at the `address`; return how many."""
-    bits = ptr32(address)
+    bits = ptr32(address)  # pyright: ignore
     at = 0
     while at < size:
         pause = 0
