@@ -292,15 +292,8 @@ class Shoe:
             self.acting.switched(switch, switches >> switch & 1 == 1)
         # After the switches: a key that was turned without power has seen no question.
         # The cards are as they were if a program watched the lid until this start, or if the house
-        # trusts a latch that remembers an opened lid. An unknown cause counts as a loss of power,
-        # and so does a program that was not the shoe.
-        watched = enums.RESET_CAUSES[board.reset_cause] in (
-            "watchdog",
-            "command",
-            "error",
-            "memory",
-        )
-        if not (watched or (trusts_latch and opened[0] is False)) or True in opened:
+        # trusts a latch that remembers an opened lid.
+        if not (board.lid_watched or (trusts_latch and opened[0] is False)) or True in opened:
             self.acting.unchecked = True
             self.acting.ask_if_due()
         undone = self.running.undone()

@@ -41,7 +41,6 @@ _MOST_LOOKS = const(10)  # 2 s
 _SETTLED_LOOKS = const(300)  # a minute
 _NOW_MS = const(1)
 _COMMAND = enums.RESET_CAUSES.index("command")
-_SOFTWARE = enums.RESET_CAUSES.index("software")
 _WRONG_MACS_MS = const(60000)
 
 
@@ -124,7 +123,10 @@ class Ticking:
         self.record_faults()
         if self._parts is not None:
             self._parts.tick(passing)
-        self._acting.ask_if_due()
+        board, acting = self._board, self._acting
+        if not (board.lid_watched or acting.unchecked or self._journal.unwritten()):
+            board.set_lid_watched(True)  # the next start finds the question on flash
+        acting.ask_if_due()
 
     def record_faults(self) -> None:
         """Record the faults of the journal, the events it could not read, and wrong MACs."""
@@ -148,5 +150,5 @@ class Ticking:
             if alive:
                 self._acting.keep_state()  # older firmware cannot open what is sealed in notes
             self._journal.drain()
-            self._board.reset(_SOFTWARE if self._acting.unchecked else _COMMAND)
+            self._board.reset(_COMMAND)
         self._leaving = asked

@@ -219,13 +219,36 @@ def test_a_trial_asks_once_it_is_confirmed_and_hands_the_question_on_if_it_is_no
     with Folder() as folder:
         board, shoe = loaded(folder, "4C")
         shoe.acting.unchecked = shoe.running.on_trial = True
+        board.lid_watched = False
         shoe.ticking.tick()
         assert shoe.dealing.error == NO_ERROR
         resets = []
         board.reset = resets.append
         shoe.running.may_go_on = lambda now_ms: False
         shoe.ticking.restart_if_due(False)
-        assert [enums.RESET_CAUSES[cause] for cause in resets] == ["software"]
+        assert [enums.RESET_CAUSES[cause] for cause in resets] == ["command"]
+        assert not board.lid_watched, "however it ends: the release before asks"
         shoe.running.on_trial = False
         shoe.ticking.tick()
         assert shoe.dealing.error == POWER_WAS_OFF
+
+
+def test_the_lid_counts_as_watched_only_once_the_question_is_on_flash():
+    """A watchdog that bites earlier must not let the next start pass over it."""
+    with Folder() as folder:
+        board, shoe = loaded(folder, "4C")
+        board, shoe = started(folder, board.flash, lid_watched=False)
+        assert shoe.dealing.error == POWER_WAS_OFF
+        board.lid_watched = False
+        shoe.acting.carry_out([input_log.PRESSED, 0])
+        assert shoe.journal.unwritten()
+        shoe.ticking.tick()
+        assert not board.lid_watched
+        shoe.journal.drain()
+        shoe.ticking.tick()
+        assert board.lid_watched
+        board, shoe = started(folder, board.flash)
+        assert shoe.dealing.error == POWER_WAS_OFF, "it is asked until it is answered"
+        assert [own for kind, own in recorded(shoe) if kind == "error"] == [
+            [_POWER_WAS_OFF, None, 0]
+        ]

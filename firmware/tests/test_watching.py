@@ -27,6 +27,7 @@ class _Shoe:
         self.working = list(_TASKS)
 
     SENSES = False
+    lid_watched = True
 
     def lock_obeys(self):
         return self.obeys

@@ -36,7 +36,6 @@ _NO_UNIT = "NOT PROVISIONED\n"
 _NO_FIRMWARE = "NO FIRMWARE\nUPDATE THIS SHOE"
 _LIT = 1 << enums.LAMPS.index("error")
 _COMMAND = enums.RESET_CAUSES.index("command")
-_SOFTWARE = enums.RESET_CAUSES.index("software")
 _LOOK_MS = 8
 _PAUSE_MS = 4
 _POOL = "update_pool"
@@ -95,8 +94,8 @@ class Updater:
         self._store = SettingsStore(board.storage)
         self._is_unit = boot.is_unit(root)
         self._service_on = bool(board.switches() & _SERVICE)
-        self._lid_opened = bool(board.switches() & _LID) or board.reset_cause != _COMMAND
-        """Whether it was, or may have been, since the shoe left for the updater by a command."""
+        if board.switches() & _LID:
+            board.set_lid_watched(False)
         key: bytes = _load(self._store, "release_key")  # type: ignore[assignment]
         self._update = Update(root, slot or boot.SLOTS[1], key, board.NAME)
         self._provision = None
@@ -196,7 +195,7 @@ class Updater:
                 if change in _SERVICE_CHANGES:
                     self._service_on = change == _SERVICE_CHANGES[1]
                 elif change == _LID_OPENED:
-                    self._lid_opened = True
+                    self.board.set_lid_watched(False)
                 change = self.board.take_input()
 
     async def _listen(self) -> None:
@@ -220,8 +219,7 @@ class Updater:
             if not size and (self._restart_due or self._given_up()):
                 if self._provision is not None:
                     self._provision.complete()
-                # A shoe that starts by a command deals on without the supervisor.
-                self.board.reset(_SOFTWARE if self._lid_opened else _COMMAND)
+                self.board.reset(_COMMAND)
             if self._update.busy() and self.board.supply_good():
                 self._heard_ms = self.board.ticks_ms()
                 self._update.step()

@@ -79,7 +79,7 @@ class _Board:
     def ticks_ms(self):
         return self.now_ms
 
-    SENSES = follows = supply = True
+    SENSES = follows = supply = lid_watched = True
 
     def lock_follows(self):
         return self.follows

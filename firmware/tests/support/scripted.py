@@ -44,6 +44,7 @@ class ScriptedBoard:
     lid_opened = compartment_opened = None
     follows = supply = True
     armed = 0
+    lid_watched = False
 
     def __init__(self, folder, flash):
         self.storage = folder.path
@@ -137,6 +138,9 @@ class ScriptedBoard:
     def arm_latches(self):
         self.armed += 1
 
+    def set_lid_watched(self, watched):
+        self.lid_watched = watched
+
     def set_lock(self, released):
         self.seen.append("open" if released else "shut")
 
@@ -179,12 +183,14 @@ def started(folder, flash=None, switches_on=0, cause=None, **parts):
     if cause is None:  # an old unit starts as after a hang: otherwise it may ask for the key
         cause = "power_on" if flash is None else "watchdog"
     board.reset_cause = enums.RESET_CAUSES.index(cause)
+    board.lid_watched = cause in ("watchdog", "command", "error", "memory")
     for part in parts:
         setattr(board, part, parts[part])
     if flash is None:
         provision(folder, board.flash)
     board.shoe = Shoe(board)
-    board.reset_cause = enums.RESET_CAUSES.index("watchdog")  # of the next start on this board
+    # What the next start on this board finds.
+    board.reset_cause, board.lid_watched = enums.RESET_CAUSES.index("watchdog"), True
     return board, board.shoe
 
 

@@ -24,7 +24,7 @@ class _NoBoard:
     serial = "HEAP-1"
     reset_cause = 0
     restarts = LOOK_BYTES = 0
-    SENSES = False
+    SENSES = lid_watched = False
     lid_opened = compartment_opened = None
     overruns = 0
 

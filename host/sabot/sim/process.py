@@ -72,9 +72,10 @@ _CAUSES = {
     for cause in ("watchdog", "command", "error", "memory", "software")
 } | {_RESET: "software"}
 _WENT_WRONG = ("watchdog", "error", "memory")
-_SETTLED = b"s"
+_SETTLED, _LID_WATCHED, _LID_UNWATCHED = b"s", b"w", b"u"
 _WATCHDOG_RESET = -signal.SIGKILL
 _WATCHDOG = "SABOT_WATCHDOG"  # sabot_firmware/boards/sim/watchdog.py
+_LID = "SABOT_LID"
 _PARTS = "SABOT_PARTS"  # sabot_firmware/boards/sim/board.py
 _STARTER = "sabot_firmware.boards.sim.start"
 _HOST = "/host"  # where the starter mounts this machine's files
@@ -145,6 +146,7 @@ class SimulatedShoe:
         runtime.publish_key(self.port, self._command_key())
         self._watchdog_s = watchdog_s
         self._restarts = 0  # because something went wrong, since the power came or it settled
+        self._lid_watched = True  # unless the board says otherwise
         self._process: subprocess.Popen[bytes] | None = None
         self._process_lock = threading.Lock()  # held while the process is started or stopped
         self._errors = open(self.state / _STDERR, "ab", opener=_no_link)
@@ -164,7 +166,7 @@ class SimulatedShoe:
         """
         with self._process_lock:
             if self._process is None or not self._runs_or_restarts(self._process):
-                self._restarts = 0
+                self._restarts, self._lid_watched = 0, True
                 self._start(reset_cause)
         try:
             self.bench.settle()
@@ -191,6 +193,8 @@ class SimulatedShoe:
             feed_in, feed_out = os.pipe()  # the firmware writes to it to feed the watchdog
             descriptors.append(feed_out)
             watched = {_WATCHDOG: f"{feed_out} {self._restarts}"}
+            if not self._lid_watched:
+                watched[_LID] = "unwatched"
         if slots:
             program = [_STARTER, str(self._board_flash), str(feed_out)]
         arguments = [
@@ -255,6 +259,9 @@ class SimulatedShoe:
                     break
                 if _SETTLED in data:
                     self._restarts = 0
+                watched, unwatched = data.rfind(_LID_WATCHED), data.rfind(_LID_UNWATCHED)
+                if watched != unwatched:
+                    self._lid_watched = watched > unwatched
                 looks_left = timeout_s / _POLL_S
             elif looks_left is not None:
                 looks_left -= 1

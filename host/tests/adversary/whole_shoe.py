@@ -56,8 +56,9 @@ class Board:
 
     NAME = "sim"
     serial = "BOARD-7"
-    reset_cause = 1  # watchdog: it goes on without the supervisor's key
+    reset_cause = 1  # watchdog
     restarts = 0
+    lid_watched = True
     SENSES = False
     lid_opened = compartment_opened = None
     LOOK_BYTES = 2000

@@ -105,27 +105,30 @@ _SPI_HZ = const(24_000_000)  # the most v1.28 makes of its 48 MHz clock; the chi
 # Why the chip started (RP2040 data sheet, 4.7.6 and 2.12.8; RP2350 data sheet, 12.9 and 6.4, which
 # has the same registers at other addresses). A register of the watchdog keeps its
 # content through every reset except one by power or by the pin RUN. There the shoe notes why it
-# restarts, and how often it has restarted because something went wrong: _NOTE, how often in four
-# bits, a cause in four bits. A number below 2**30 is no object on the heap.
+# restarts, whether its lid was watched until then, and how often it has restarted because something
+# went wrong: _NOTE, one bit, how often in four bits, a cause in four bits. A number below 2**30 is
+# no object on the heap.
 _REASON = 0x400D8008 if is_rp2350() else 0x40058008
 _SCRATCH = _REASON + 4
 _CHIP_RESET = 0x4010002C if is_rp2350() else 0x40064008
 _BITTEN = const(1)  # bits of the reason: the watchdog, or a program that asked for a reset
 _ASKED = const(2)
 _BY_PIN = 1 << 18 if is_rp2350() else 1 << 16
-_NOTE = const(0x05AB0700)
+_NOTE = const(0x05AB0600)
+_WATCHED = const(0x100)
 _MOST = const(15)
 _BITE = const(0)  # in place of a cause: without another note the next reset is the watchdog's
 
 
-def _note(restarts: int, cause: int) -> None:
-    machine.mem32[_SCRATCH] = _NOTE | min(restarts, _MOST) << 4 | cause
+def _note(watched: int, restarts: int, cause: int) -> None:
+    machine.mem32[_SCRATCH] = _NOTE | watched | min(restarts, _MOST) << 4 | cause
 
 
 # This is in no function, because a function stays in the heap.
-_RESTARTS = 0
+_LID = _RESTARTS = 0
 _CAUSE = machine.mem32[_SCRATCH]
-if _CAUSE & ~0xFF == _NOTE:
+if _CAUSE & ~0x1FF == _NOTE:
+    _LID = _CAUSE & _WATCHED
     _RESTARTS = (_CAUSE >> 4 & _MOST) + 1
     _CAUSE &= _MOST
 else:
@@ -144,7 +147,9 @@ if _CAUSE not in (
     enums.RESET_CAUSES.index("memory"),
 ):
     _RESTARTS = 0
-_note(_RESTARTS, _BITE)
+    if enums.RESET_CAUSES[_CAUSE] != "command":
+        _LID = 0
+_note(_LID, _RESTARTS, _BITE)
 
 
 class Board:
@@ -171,6 +176,7 @@ class Board:
         """The same text as the USB serial number."""
         self.reset_cause = _CAUSE
         self.restarts = _RESTARTS
+        self.lid_watched = _LID != 0
         self.feed: "Feed" = int  # does nothing, until `watch`
         self._ticks_ms = time.ticks_ms()
         self._elapsed_ms = 0
@@ -349,11 +355,18 @@ class Board:
 
     def settle(self) -> None:
         self.restarts = 0
-        _note(0, _BITE)
+        self._note(_BITE)
+
+    def set_lid_watched(self, watched: bool) -> None:
+        self.lid_watched = watched
+        self._note(_BITE)
 
     def reset(self, cause: int) -> None:
-        _note(self.restarts, cause)
+        self._note(cause)
         machine.reset()
+
+    def _note(self, cause: int) -> None:
+        _note(_WATCHED if self.lid_watched else 0, self.restarts, cause)
 
     def halt(self, error: BaseException, for_s: int = 0) -> None:
         """While the service switch is on, Ctrl-C works again, for the technician."""

@@ -19,7 +19,7 @@ import time
 from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_firmware.boards.sim.watchdog import Watchdog
 from sabot_firmware.table import inputs
-from sabot_protocol import cbor, frame
+from sabot_protocol import cbor, enums, frame
 from sabot_protocol.sim import sim_channel
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -35,6 +35,7 @@ _SETTLED_MS = 60000
 _OSCILLATOR = 0  # its place in `enums.RANDOM_SOURCES`
 _LINK_READ = 512
 _BENCH_READ = 512
+_WATCHED = ("watchdog", "command", "error", "memory")  # reset causes
 _SHAPES = {shape.number: shape for shape in sim_channel.FROM_BENCH}
 
 
@@ -64,6 +65,9 @@ class Board:
         self.restarts = watchdog.restarts
         self.watch, self.feed = watchdog.start, watchdog.feed
         self.reset_cause = int(cause)
+        self.lid_watched = watchdog.lid_watched and enums.RESET_CAUSES[self.reset_cause] in _WATCHED
+        if not self.lid_watched:
+            self.set_lid_watched(False)
         self._switches = int(switches)
         self.flash = SimFlash(journal, speed=int(speed), trace=trace)
         self._start_ms = time.ticks_ms()
@@ -213,6 +217,10 @@ class Board:
 
     def lock_obeys(self) -> bool:
         return True
+
+    def set_lid_watched(self, watched: bool) -> None:
+        self.lid_watched = watched
+        self._watchdog.say_watched(watched)
 
     def reset(self, cause: int) -> None:
         raise SystemExit(RESET + cause)
