@@ -133,6 +133,11 @@ class Acting:
             if not dealing.can_change_game() and not dealing.unchecked:
                 self.carry_out([input_log.STOPPED, POWER_WAS_OFF])
 
+    def watch_lid(self) -> None:
+        """From now on the lid counts as watched, if the question that was due is on flash."""
+        if not (self._board.lid_watched or self.unchecked or self._journal.unwritten()):
+            self._board.set_lid_watched(True)
+
     def end_hold(self) -> None:
         """End the stop of `hold_if_due`, unless the lid is open."""
         dealing = self.dealing

@@ -305,6 +305,7 @@ class Shoe:
         self.hold_rounds()
         self.acting.keep_state()
         self.journal.drain()
+        self.acting.watch_lid()
         if undone:
             self.running.forget_undone()
         if news:

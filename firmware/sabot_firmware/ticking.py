@@ -123,10 +123,8 @@ class Ticking:
         self.record_faults()
         if self._parts is not None:
             self._parts.tick(passing)
-        board, acting = self._board, self._acting
-        if not (board.lid_watched or acting.unchecked or self._journal.unwritten()):
-            board.set_lid_watched(True)  # the next start finds the question on flash
-        acting.ask_if_due()
+        self._acting.watch_lid()
+        self._acting.ask_if_due()
 
     def record_faults(self) -> None:
         """Record the faults of the journal, the events it could not read, and wrong MACs."""
