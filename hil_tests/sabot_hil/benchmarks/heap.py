@@ -41,6 +41,9 @@ class _NoBoard:
     def settle(self) -> None:
         pass
 
+    def set_lid_watched(self, watched: bool) -> None:
+        pass
+
     def ticks_ms(self) -> int:
         return 0
 
