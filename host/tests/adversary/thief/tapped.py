@@ -46,7 +46,6 @@ _WHOLE, _TORN, _HALF = 1, 2, 3
 _PASS = 4
 """Bytes of a pass: what it is, the card, and two from which its speed and length follow."""
 _RUNS = 90
-_HUNG = enums.RESET_CAUSES.index("watchdog")
 
 
 class _Board(ScriptedBoard):  # type: ignore[misc]
@@ -98,7 +97,7 @@ class TappedShoe(Ear):
     def start(self) -> None:
         """Give it power, and attach the log."""
         self.board = _Board(self.folder, self._flash)
-        self.board.reset_cause = _HUNG  # it goes on without the supervisor's key
+        self.board.lid_watched = True  # it goes on without the supervisor's key
         self.board.sources = self._sources
         self.board.switches_on = self._switches
         self.board._now_ms = self._now_ms = 0
