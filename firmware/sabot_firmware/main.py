@@ -8,7 +8,7 @@ import sys
 # otherwise the heap is fragmented and no large object fits. Collecting every 4 KB made a start on
 # the Pico 2 s longer. Every 58 KB leaves 12 KB as the largest free piece; every 50 KB leaves 16 KB
 # and takes 60 ms longer, every 80 KB leaves 7 KB.
-_LOADING_BYTES = 58000
+_LOADING_BYTES = 64000
 gc.threshold(_LOADING_BYTES)  # type: ignore[attr-defined]
 
 import sabot_firmware.buffers  # noqa: E402, F401

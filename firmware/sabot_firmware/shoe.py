@@ -84,8 +84,12 @@ class Shoe:
         self.unit: str = self.store.load("unit") or board.serial  # type: ignore[assignment]
         settings: dict = self.store.load("settings") or {}  # type: ignore[assignment]
         saved: bytes = self.store.load("game")  # type: ignore[assignment]
+        if saved is None:
+            from sabot_protocol import baccarat  # other families do not need it: saves heap
+
+            saved = baccarat.document_of(baccarat.MINI_NAME)
         # A damaged or unknown document puts the shoe out of service: it must not deal another game.
-        game = games.game_of(games.document_of(games.MINI_NAME) if saved is None else saved)
+        game = games.game_of(saved)
         card_set: int = settings.get("set", 0)
         self.dealing = Dealing(game, card_set, 0)
         self.journal = Journal(board.flash, buffers.journal)

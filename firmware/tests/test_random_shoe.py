@@ -24,7 +24,7 @@ from sabot_firmware.journal.recovery import state_of
 from sabot_firmware.link import commands
 from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
-from sabot_protocol import cbor, enums, games, messages
+from sabot_protocol import baccarat, cbor, enums, games, messages
 
 _LOAD = (inputs.switched(LID, True), inputs.switched(LID, False))
 _NO_RANDOM = enums.ERRORS.index("no_random")
@@ -33,7 +33,7 @@ _SESSION = 77
 
 
 def _document(shown="after_reveal"):
-    document = dict(games.MINI)
+    document = dict(baccarat.MINI)
     document.update({"name": "midi", "shown": shown, "burn": "none"})
     return games.encode(document)
 

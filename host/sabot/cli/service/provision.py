@@ -23,7 +23,7 @@ from sabot.release import provision as provisions
 from sabot.release import provision_list
 from sabot.terminal import plain
 from sabot_protocol import games, provisioning
-from sabot_protocol.games import MINI_NAME
+from sabot_protocol.baccarat import MINI_NAME
 
 _HALVES = 2
 
