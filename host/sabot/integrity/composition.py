@@ -25,7 +25,7 @@ from sabot.integrity.dealt_shoe import (
     counts_of,
 )
 from sabot.integrity.finding import MOST_PLACES, Finding, Ledger, first_places
-from sabot.integrity.groups import ALL, groups_of
+from sabot.integrity.groups import ALL, Members
 from sabot.text import card_symbol
 from sabot_protocol import cards
 
@@ -56,7 +56,7 @@ class _Cell:
         self.found += found
         self.expected += drawn * loaded / size
         share = loaded / size
-        self.variance += drawn * share * (1 - share) * (size - drawn) / max(1, size - 1)
+        self.variance += drawn * share * (1 - share) * max(0, size - drawn) / max(1, size - 1)
 
     def chi_square(self) -> tuple[float, float] | None:
         """The statistic and its chance; None if too few cards were counted."""
@@ -107,6 +107,7 @@ class Composition:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+        self._members = Members()
         self._groups: dict[str, _Group] = defaultdict(_Group)
 
     def take(self, shoe: DealtShoe) -> None:
@@ -117,7 +118,7 @@ class Composition:
         ranks, suits = counts.reshape(SUITS, RANKS).sum(axis=0), counts.reshape(SUITS, RANKS).sum(1)
         short = len(shoe.cards) < _SHORT_SHARE * shoe.size
         parts = list(_parts(shoe))
-        for about in groups_of(shoe):
+        for about in self._members.add(shoe):
             group = self._groups[about]
             group.shoes += 1
             group.last = [*group.last[1 - MOST_PLACES :], shoe.place]
@@ -128,14 +129,14 @@ class Composition:
             group.ranks.add(ranks, shoe.decks * SUITS, len(known), shoe.size)
             group.suits.add(suits, shoe.decks * RANKS, len(known), shoe.size)
             group.left += shoe.decks - counts
-            group.left_expected += shoe.decks * (1 - len(known) / shoe.size)
+            group.left_expected += shoe.decks * max(0.0, 1 - len(known) / shoe.size)
             for place, drawn, found in parts:
                 cell = group.places.setdefault(place, _Cell.of(RANKS))
                 cell.add(found, shoe.decks * SUITS, drawn, shoe.size)
 
     def close(self) -> None:
         """Make the tests that need all shoes."""
-        for about, group in self._groups.items():
+        for about, group in self._distinct():
             self._judge_cards(about, group)
             for name, cell in _by_kind(group).items():
                 self._judge_kind(about, group, name, cell)
@@ -146,13 +147,16 @@ class Composition:
 
     def figures(self) -> Iterator[CompositionFigures]:
         """What was counted of each group."""
-        for about, group in self._groups.items():
+        for about, group in self._distinct():
             tested = {name: cell.chi_square() for name, cell in _by_kind(group).items()}
             yield CompositionFigures(
                 about, group.shoes, group.shorts,
                 tuple(((group.left - group.left_expected) / group.shoes).tolist()),
                 {name: each[1] for name, each in tested.items() if each is not None},
             )  # fmt: skip
+
+    def _distinct(self) -> list[tuple[str, _Group]]:
+        return [(about, self._groups[about]) for about in self._members.distinct()]
 
     def _judge_surplus(self, shoe: DealtShoe, counts: Counts) -> None:
         card = int(counts.argmax())

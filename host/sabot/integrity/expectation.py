@@ -35,14 +35,24 @@ _ENDS = 400
 
 _SETS = list(combinations_with_replacement(range(_POINTS), _SIX))
 """Every set of six cards by points, in ascending order."""
-_FACTORS = np.array(
-    [
-        [point * _SIX + each[:place].count(point) for place, point in enumerate(each)]
-        for each in _SETS
-    ]
-).T
-"""For each set and each of its cards, its place in a table of how many cards are left of its
-points, less those of the set that came before."""
+
+# A set is a few cards of 0 to 4 points and the others of 5 to 9. The ways of the two parts are
+# multiplied: there are 462 of each, and 5,005 sets.
+_HALF = 5
+_PARTS = [list(combinations_with_replacement(range(_HALF), count)) for count in range(_SIX + 1)]
+"""By how many cards: the parts of sets by points, or by points less 5."""
+_TAKEN = [
+    np.array(
+        [
+            [point * _SIX + each[:place].count(point) for place, point in enumerate(each)]
+            for each in parts
+        ],
+        dtype=np.intp,
+    ).reshape(len(parts), count)
+    for count, parts in enumerate(_PARTS)
+]
+"""For each part and each of its cards, its place in a table of how many cards are left of its
+points, less those of the part that came before."""
 
 
 class Expectations:
@@ -58,7 +68,7 @@ class Expectations:
                 verdict = outcome_of(wager, scored, game)
                 won = verdict.pays_to_one * (kept / 1000 if WAGERS[wager].owes_vigorish else 1)
                 pays[place, end] = {"win": won, "push": 0, "lose": -1}[verdict.outcome]
-        self._weights = _ways(game) @ pays.T
+        self._weights = _by_parts(_ways(game) @ pays.T)
         self._pairs = {
             place: sum(WAGERS[wager].pays_to_one(game.house).values())
             for place, wager in enumerate(self.wagers)
@@ -72,18 +82,41 @@ class Expectations:
         number = left.sum(axis=1).astype(float)
         by_points = np.zeros((_POINTS, len(left)))
         np.add.at(by_points, _OF_RANK, left.T.astype(float))
-        table = np.repeat(by_points, _SIX, axis=0) - np.tile(np.arange(_SIX), _POINTS)[:, None]
-        ways = table[_FACTORS[0]]
-        for row in _FACTORS[1:]:
-            ways *= table[row]
+        low, high = (_part_ways(half) for half in np.split(by_points, 2))
+        units = np.zeros((len(self.wagers), len(left)))
+        for count, weights in enumerate(self._weights):
+            of_low = weights @ high[_SIX - count]  # by wager, part of low points, and round
+            units += (of_low * low[count]).sum(axis=1)
         orders = np.prod([number - taken for taken in range(_SIX)], axis=0)
         orders[number < _SIX] = np.nan
-        units: Units = (self._weights.T @ ways / orders).T
+        units = (units / orders).T
         twice = (left * (left - 1)).sum(axis=1) / (number * (number - 1))
         for place, to_one in self._pairs.items():
             units[:, place] = twice * to_one - (1 - twice)
         units[number < _SIX] = np.nan
-        return units
+        return np.asarray(units)
+
+
+def _part_ways(by_points: Units) -> list[Units]:
+    """In how many ways each part of a set (rows) can come before each round (columns), by how many
+    cards it has; `by_points` has how many cards of each of its points are left."""
+    table = np.repeat(by_points, _SIX, axis=0) - np.tile(np.arange(_SIX), _HALF)[:, None]
+    return [table[taken].prod(axis=1) for taken in _TAKEN]
+
+
+def _by_parts(weights: Units) -> list[Units]:
+    """Return weights of sets (rows) for each wager (columns) by how many cards have low points: by
+    wager, by the part of these, and by the other part."""
+    found = [
+        np.zeros((weights.shape[1], len(_PARTS[count]), len(_PARTS[_SIX - count])))
+        for count in range(_SIX + 1)
+    ]
+    places = [{part: place for place, part in enumerate(parts)} for parts in _PARTS]
+    for each, of_set in zip(_SETS, weights, strict=True):
+        low = tuple(point for point in each if point < _HALF)
+        high = tuple(point - _HALF for point in each if point >= _HALF)
+        found[len(low)][:, places[len(low)][low], places[len(high)][high]] = of_set
+    return found
 
 
 def full_shoe(decks: int) -> Counts:

@@ -80,9 +80,9 @@ def _of_shuffle(figures: Sequence[ShuffleFigures]) -> "tuple[str, Figure] | None
 
 
 def _of_composition(figures: Sequence[CompositionFigures]) -> "tuple[str, Figure] | None":
-    everyone = next((each for each in figures if each.about == ALL), None)
-    if everyone is None:
+    if not figures:
         return None
+    everyone = next((each for each in figures if each.about == ALL), figures[0])
     figure = _new(8, 2.6)
     axis = figure.subplots()
     away = np.array(everyone.left).reshape(len(cards.SUITS), -1)

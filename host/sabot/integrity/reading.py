@@ -4,11 +4,12 @@ A shoe of cards in play is left out whole: what is left in it must help no one. 
 beginning the log does not have.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from sabot.audit.checks.decoding import Values, values_of
 from sabot.audit.table_names import Tables
 from sabot.integrity.dealt_shoe import UNKNOWN, DealtShoe
 from sabot.integrity.known import Known
@@ -17,7 +18,6 @@ from sabot.link.events import (
     DECIDED,
     DECIDED_KINDS,
     BettingOpenEvent,
-    CardEvent,
     Event,
     GapEvent,
     SealedCardEvent,
@@ -29,12 +29,18 @@ from sabot.link.seals import RoundSeal
 from sabot.link.wire import WireError
 from sabot.log.reveal import hidden_round
 from sabot.log.store import DAMAGED, Filter, Row, Store
-from sabot_protocol import cards
+from sabot_protocol import cards, enums, events
 
 _KINDS = (
     "shoe_loaded", "shoe_ended", "card", "unreadable", *seals.KINDS, "betting_open",
     *DECIDED_KINDS, "gap", DAMAGED,
 )  # fmt: skip
+
+_CARD = events.CARD.number
+_SHOE, _OWN = 5, 7
+"""Indexes in the values of a record; its own fields begin at the last."""
+_FIELDS = [name for name, _ in events.CARD.fields]
+_POSITION, _BY_HAND = (_OWN + _FIELDS.index(name) for name in ("position", "by_hand"))
 
 AT_ONCE = 32
 """Shoes of cards that are read together."""
@@ -79,7 +85,7 @@ def shoes_in(store: Store, part: Part, known: Known) -> Iterator[DealtShoe]:
     hidden: tuple[int, int] | None = None
     if part.last is None:
         hidden = hidden_round(store, part.unit)
-    rows = store.rows(Filter(part.unit, first=part.first, last=part.last, kinds=_KINDS))
+    rows = list(store.rows(Filter(part.unit, first=part.first, last=part.last, kinds=_KINDS)))
     for made in _made(rows, ended=part.last is not None):
         if hidden is not None and hidden[0] == made.shoe:
             continue  # an old firmware's round that was never shown
@@ -113,9 +119,7 @@ class _Making:
             place = self.places.pop(card.number, None)
             if place is not None:
                 self.cards[place] = _playing(card.card)
-        if isinstance(event, CardEvent):
-            self._take_card(event)
-        elif isinstance(event, SealedCardEvent):
+        if isinstance(event, SealedCardEvent):
             self.places[event.number] = len(self.cards)
             self._put(UNKNOWN, event.position)
         elif isinstance(event, UnreadableEvent):
@@ -144,12 +148,13 @@ class _Making:
             also=known.of(unit, self.began_unix_ms),
         )
 
-    def _take_card(self, event: CardEvent) -> None:
-        if event.by_hand and self.unread is not None:
-            self.cards[self.unread] = _playing(event.card)
+    def take_card(self, card: int, position: str, *, by_hand: bool) -> None:
+        """Take a card that came out of this shoe."""
+        if by_hand and self.unread is not None:
+            self.cards[self.unread] = _playing(card)
             self.unread = None
-        elif event.card < cards.DECK_SIZE:
-            self._put(event.card, event.position)
+        elif card < cards.DECK_SIZE:
+            self._put(card, position)
 
     def _put(self, card: int, position: str) -> None:
         self.cards.append(card)
@@ -160,11 +165,16 @@ def _playing(card: int) -> int:
     return card if card < cards.DECK_SIZE else UNKNOWN
 
 
-def _made(rows: Iterator[Row], *, ended: bool) -> Iterator[_Making]:
+def _made(rows: Sequence[Row], *, ended: bool) -> Iterator[_Making]:
     """The shoes of cards in some rows that have ended and are whole; `ended` says whether another
     one was loaded after the last of them."""
     making: _Making | None = None
-    for row in rows:
+    for row, values in zip(rows, values_of([row.data for row in rows]), strict=True):
+        if values is not None and values[0] == _CARD:  # most events, so they are not made objects
+            if making is not None and values[_SHOE] == making.shoe:
+                position = enums.POSITIONS[values[_POSITION]] if _known_place(values) else ""
+                making.take_card(values[_OWN], position, by_hand=bool(values[_BY_HAND]))
+            continue
         event = _event_in(row)
         if isinstance(event, ShoeLoadedEvent):
             if making is not None and not making.broken:
@@ -177,6 +187,10 @@ def _made(rows: Iterator[Row], *, ended: bool) -> Iterator[_Making]:
                 making.take(event)
     if making is not None and not making.broken and (ended or making.ended):
         yield making
+
+
+def _known_place(values: Values) -> bool:
+    return bool(values[_POSITION] < len(enums.POSITIONS))
 
 
 def _event_in(row: Row) -> Event | None:

@@ -16,7 +16,7 @@ from scipy import stats
 
 from sabot.integrity.dealt_shoe import DealtShoe, Place
 from sabot.integrity.finding import Finding, Ledger, first_places
-from sabot.integrity.groups import groups_of
+from sabot.integrity.groups import Members
 from sabot.integrity.neighbours import (
     Pairs,
     Riffles,
@@ -117,10 +117,12 @@ class Shuffle:
         self._before: dict[str, deque[tuple[DealtShoe, Pairs]]] = defaultdict(
             lambda: deque(maxlen=max(_ORDERS))
         )
+        self._members = Members()
         self._sums: dict[tuple[str, int], _Sums] = defaultdict(_Sums)
 
     def take(self, shoe: DealtShoe) -> None:
         """Take the next shoe of cards of its unit."""
+        groups = self._members.add(shoe)
         pairs = neighbours(shoe.cards)
         earlier = self._before[shoe.unit]
         for lag, (other, old) in enumerate(reversed(earlier), 1):
@@ -131,18 +133,18 @@ class Shuffle:
                 compared = _compared(shoe, other, pairs, order, lag, backwards)
                 self._judge(compared)
                 if not backwards:
-                    self._add(shoe, other, compared)
+                    self._add(groups, shoe, other, compared)
         earlier.append((shoe, pairs))
 
     def close(self) -> None:
         """Make the tests that need all shoes."""
-        for (about, lag), sums in self._sums.items():
+        for about, lag, sums in self._groups():
             if sums.shoes >= _LEAST_SHOES:
                 self._judge_group(about, lag, sums)
 
     def figures(self) -> Iterator[ShuffleFigures]:
         """What was measured of each group."""
-        for (about, lag), sums in self._sums.items():
+        for about, lag, sums in self._groups():
             rising = np.array(sums.rising) if len(sums.rising) >= _LEAST_SHOES else None
             own, shuffled = (None, None) if rising is None else rising.mean(axis=0).tolist()
             yield ShuffleFigures(
@@ -150,7 +152,9 @@ class Shuffle:
                 sums.riffles(), own, shuffled,
             )  # fmt: skip
 
-    def _add(self, shoe: DealtShoe, other: DealtShoe, compared: Compared) -> None:
+    def _add(
+        self, groups: list[str], shoe: DealtShoe, other: DealtShoe, compared: Compared
+    ) -> None:
         mixed = shoe.cards.copy()
         order = list(range(len(mixed)))
         self._random.shuffle(order)
@@ -158,10 +162,16 @@ class Shuffle:
             rising_sequences(other.cards, shoe.cards),
             rising_sequences(other.cards, mixed[order]),
         )
-        for about in groups_of(shoe):
+        for about in groups:
             sums = self._sums[about, compared.lag]
             sums.add(compared)
             sums.rising.append(rising)
+
+    def _groups(self) -> Iterator[tuple[str, int, _Sums]]:
+        distinct = set(self._members.distinct())
+        for (about, lag), sums in self._sums.items():
+            if about in distinct:
+                yield about, lag, sums
 
     def _judge(self, compared: Compared) -> None:
         # The sum of events of which each is rare, and which rather exclude than favour each other,

@@ -81,7 +81,7 @@ def _by_hand(game: Game, names: list[str]) -> dict[str, Fraction]:
     return {wager: total / orders for wager, total in sums.items()}
 
 
-@pytest.mark.parametrize("name", ["ez-midi", "pa-midi", "pairs"])
+@pytest.mark.parametrize("name", ["ez-midi", "pa-midi", "mini-pairs"])
 def test_of_few_cards_it_is_what_all_their_orders_give(name: str) -> None:
     game = Game(catalogue.document(name))
     random = Random(38)
