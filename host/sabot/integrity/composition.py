@@ -26,7 +26,7 @@ from sabot.integrity.dealt_shoe import (
 )
 from sabot.integrity.finding import MOST_PLACES, Finding, Ledger, first_places
 from sabot.integrity.groups import ALL, Members
-from sabot.text import card_symbol
+from sabot.text import card_symbol, counted
 from sabot_protocol import cards
 
 NAME = "composition"
@@ -230,43 +230,33 @@ def _surplus(shoe: DealtShoe, card: int, count: int) -> Finding:
         count,
         shoe.decks,
         0.0,
-        f"{count} copies of {name} came out of {counted_decks(shoe.decks)}. A card was brought in, "
+        f"{count} copies of {name} came out of {counted(shoe.decks, 'deck')}. A card was brought in, "
         "or one was read wrongly. Count the cards of this shoe.",
         (Place(shoe.unit, shoe.shoe, shoe.round_at(int(at))),),
     )
 
 
-def counted_decks(decks: int) -> str:
-    """A number of decks in words."""
-    return "one deck" if decks == 1 else f"{decks} decks"
-
-
 def _card_found(about: str, group: _Group, card: int, words: str, chance: float) -> Finding:
     name = card_symbol(cards.name_of(card))
-    left, expected = group.left[card], group.left_expected[card]
-    count = (left - expected) / group.shoes
+    found, expected = group.cards.found[card], group.cards.expected[card]
+    count = abs(found - expected) / group.shoes
+    often = (
+        f"{name} came out {found:,.0f} times in {counted(group.shoes, 'shoe')} of cards, and "
+        f"{expected:,.1f} times were expected: {count:.2f}"
+    )
     if words == "missing":
-        says = (
-            f"{name} stayed away: of {group.shoes} shoes of cards {left:.0f} copies did not come "
-            f"out, where {expected:.1f} should have stayed behind the cut card. That is "
-            f"{count:.2f} too few in each shoe: one may be missing, or may often not be read. "
-            "Count the cards that are in use here."
-        )
+        says = f"{often} too few in each. One may be missing, or may often not be read."
     else:
-        says = (
-            f"{name} came too often: of {group.shoes} shoes of cards {left:.0f} copies did not "
-            f"come out, where {expected:.1f} should have stayed behind the cut card. That is "
-            f"{-count:.2f} too many in each shoe. Count the cards that are in use here."
-        )
+        says = f"{often} too many in each."
     return Finding(
         NAME,
         "missing" if words == "missing" else "too_many",
         about,
-        f"copies of {name} that did not come out",
-        float(left),
+        f"copies of {name} that came out",
+        float(found),
         float(expected),
         chance,
-        says,
+        f"{says} Count the cards that are in use here.",
         first_places(reversed(group.last)),
     )
 
