@@ -230,8 +230,8 @@ def _surplus(shoe: DealtShoe, card: int, count: int) -> Finding:
         count,
         shoe.decks,
         0.0,
-        f"{count} copies of {name} came out of {counted(shoe.decks, 'deck')}. A card was brought in, "
-        "or one was read wrongly. Count the cards of this shoe.",
+        f"{count} copies of {name} came out of {counted(shoe.decks, 'deck')}. A card was brought "
+        "in, or one was read wrongly. Count the cards of this shoe.",
         (Place(shoe.unit, shoe.shoe, shoe.round_at(int(at))),),
     )
 

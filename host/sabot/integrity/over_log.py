@@ -90,19 +90,20 @@ def look_through(
     shoe: int | None = None,
     span: tuple[int | None, int | None] = (None, None),
     progress: Progress = lambda done, of: None,
-    beside_service: bool = False,
+    alone: bool = False,
 ) -> Outcome:
     """Make the analyses of these units of the log at `place`.
 
     `only` names the analyses, all without it. `shoe` and `span` choose shoes of cards by their
-    number, and by the time at which they were loaded, in UTC milliseconds.
+    number, and by the time at which they were loaded, in UTC milliseconds. `alone`: in this
+    process, without others beside it.
     """
     with open_store(place) as store:
         parts = [part for unit in units for part in parts_of(store, unit, shoe)]
         loaded = sum(part.shoes for part in parts)
         study = Study(setting, only)
         done = 0
-        for some in _read(place, store, parts, setting.known, beside_service=beside_service):
+        for some in _read(place, store, parts, setting.known, alone=alone):
             for dealt in some.shoes:
                 if _within(dealt.began_unix_ms, span):
                     study.take(dealt)
@@ -120,15 +121,15 @@ class _Read:
 
 
 def _read(
-    place: Place, store: Store, parts: Sequence[Part], known: Known, *, beside_service: bool
+    place: Place, store: Store, parts: Sequence[Part], known: Known, *, alone: bool
 ) -> Iterator[_Read]:
     """The shoes of cards of these parts, in order."""
-    if not beside_service and (len(parts) <= _FEW or multiprocessing.cpu_count() < 2):
+    if alone or len(parts) <= _FEW or multiprocessing.cpu_count() < 2:
         expected = ByGame(cache(store.game))
         for part in parts:
             yield _read_part(store, part, known, expected)
         return
-    with workers(len(parts), lambda count: None, beside_service=beside_service) as pool:
+    with workers(len(parts), lambda count: None) as pool:
         waiting: deque[Future[_Read]] = deque()
         most = _WAITING * multiprocessing.cpu_count()
         for part in parts:

@@ -111,7 +111,7 @@ def integrity(
 def _show(outcome: Any, db: str) -> None:
     """Print the findings, and what they are worth."""
     from sabot.integrity.finding import HOLM
-    from sabot.integrity.report import chance_text
+    from sabot.integrity.shown.report import chance_text
 
     looked = f"{counted(outcome.shoes, 'shoe')} of cards of {counted(outcome.units, 'unit')}"
     if not outcome.findings:
@@ -140,7 +140,7 @@ def _show(outcome: Any, db: str) -> None:
 
 def _check_replaceable(out: Path) -> None:
     """Raise ReportUnusable if the file is something else than such a report."""
-    from sabot.integrity.report import TITLE
+    from sabot.integrity.shown.report import TITLE
 
     try:
         with out.open("rb") as file:
@@ -156,8 +156,8 @@ def _check_replaceable(out: Path) -> None:
 
 
 def _write(out: Path, outcome: Any, db: str, zone: Any) -> None:
-    from sabot.integrity.pictures import pictures_of
-    from sabot.integrity.report import render
+    from sabot.integrity.shown.pictures import pictures_of
+    from sabot.integrity.shown.report import render
 
     data = render(outcome, db, zone, pictures_of(outcome)).encode()
     try:

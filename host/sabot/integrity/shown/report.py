@@ -11,8 +11,8 @@ from sabot.integrity.dealt_shoe import Place
 from sabot.integrity.favourable import Favourable
 from sabot.integrity.finding import HOLM, Listed
 from sabot.integrity.over_log import Outcome
+from sabot.integrity.shown.words import CANNOT_KNOW, ENDED_ONLY, METHODS
 from sabot.integrity.shuffle import Shuffle
-from sabot.integrity.words import CANNOT_KNOW, ENDED_ONLY, METHODS
 from sabot.table_time import text_of
 from sabot.text import counted
 
