@@ -1,39 +1,11 @@
 """Shoes of cards for the tests, shuffled or not, made by Python's own random numbers."""
 
-from random import Random
-
 import numpy as np
 
 from sabot.integrity.dealt_shoe import DealtShoe
+from sabot_hil.sweeps.integrity.planted import new_cards, riffled, shuffled
 
-
-def new_cards(decks: int = 8) -> list[int]:
-    """The cards of so many decks, by number."""
-    return list(range(52)) * decks
-
-
-def riffled(cards: list[int], random: Random) -> list[int]:
-    """Cards after one riffle (Gilbert, Shannon and Reeds): each card comes from one of two packets,
-    the more likely the more cards are left in it."""
-    cut = sum(random.random() < 0.5 for _ in cards)
-    left, right = cards[:cut], cards[cut:]
-    mixed: list[int] = []
-    a = b = 0
-    while a < len(left) or b < len(right):
-        if random.random() * (len(left) - a + len(right) - b) < len(left) - a:
-            mixed.append(left[a])
-            a += 1
-        else:
-            mixed.append(right[b])
-            b += 1
-    return mixed
-
-
-def shuffled(random: Random, decks: int = 8) -> list[int]:
-    """The cards of so many decks in a random order."""
-    cards = new_cards(decks)
-    random.shuffle(cards)
-    return cards
+__all__ = ["new_cards", "riffled", "shoe_of", "shuffled"]
 
 
 def shoe_of(

@@ -1,7 +1,8 @@
-"""Logs of given cards, fast: baccarat dealt by rules that share no code with the firmware, and its
-events stored in a log. Ten thousand shoes of cards take a few minutes."""
+"""Logs of given cards, fast: baccarat dealt by rules that share no code with the firmware
+(`sabot_hil.sweeps.integrity.planted`), and its events stored in a log. Ten thousand shoes of cards
+take a few minutes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import cbor2
 
@@ -9,36 +10,12 @@ from host.tests.support.helpers import values_of
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import Store
+from sabot_hil.sweeps.integrity.planted import burned, rounds_of
 from sabot_protocol import enums, events, games
 from sabot_protocol.schema import Shape
 
 START_UNIX_MS = 1_795_000_000_000
 _SHOE_MS, _ROUND_MS, _CARD_MS = 3_600_000, 40_000, 2_000
-_ORDER = ("player_1", "banker_1", "player_2", "banker_2")
-# The Banker's third card, by the Banker's total and the points of the Player's third card.
-_BANKER_DRAWS = {3: range(10), 4: range(2, 8), 5: range(4, 8), 6: range(6, 8)}
-
-
-def rounds_of(cards: Sequence[int], at: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield where each round begins among the cards, from place `at` on, and the positions of its
-    cards, while there are six cards left."""
-    while at + 6 <= len(cards):
-        points = [min(card % 13 + 1, 10) % 10 for card in cards[at : at + 6]]
-        player, banker = (points[0] + points[2]) % 10, (points[1] + points[3]) % 10
-        drawn = list(_ORDER)
-        if max(player, banker) < 8:
-            if player <= 5:
-                drawn.append("player_3")
-                third = points[4]
-                draws = banker <= 2 or third in _BANKER_DRAWS.get(banker, ())
-                if banker == 3 and third == 8:
-                    draws = False
-            else:
-                draws = banker <= 5
-            if draws:
-                drawn.append("banker_3")
-        yield at, drawn
-        at += len(drawn)
 
 
 class LoggedCards:
@@ -60,10 +37,10 @@ class LoggedCards:
         down, up to `cut_from_end` cards from the end. Return the number of the shoe of cards."""
         self._shoe += 1
         self._record(events.SHOE_LOADED, 0, decks=len(cards) // 52, game=self._game.name)
-        burned = min(cards[0] % 13 + 1, 10)
-        for place in range(burned + 1):
+        first = burned(cards)
+        for place in range(first):
             self._card(cards[place], "burn" if place else "burn_first", 0)
-        for round_, (at, positions) in enumerate(rounds_of(cards, burned + 1), 1):
+        for round_, (at, positions) in enumerate(rounds_of(cards, first), 1):
             if at >= len(cards) - cut_from_end:
                 break
             self._t_ms += _ROUND_MS
