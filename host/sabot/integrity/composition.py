@@ -1,6 +1,6 @@
 """The composition of shoes of cards: cards that are missing or too many, and strange places.
 
-How many copies of a card come out of a shoe depends on chance only as far as the cards behind the
+How many copies of a card come out of a shoe depends on chance only as far as the cards after the
 cut card do: of N cards of which m come out, k equal ones come out as a hypergeometric number. The
 counts of many shoes are compared with the sums of these means and variances.
 """

@@ -154,10 +154,11 @@ def _expectations(document: bytes | None) -> Expectations | None:
     if document is None:
         return None
     try:
-        game = Game(document)
+        return Expectations(Game(document))
     except GameError:
         return None  # of another family, or of a later version
-    return Expectations(game)
+    except (KeyError, TypeError, ValueError, IndexError):
+        return None  # its house made choices that this version does not know
 
 
 @lru_cache(maxsize=1)

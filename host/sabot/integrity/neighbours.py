@@ -16,7 +16,7 @@ from sabot.integrity.dealt_shoe import KINDS, UNKNOWN, Cards, counts_of
 
 _TYPES = KINDS * KINDS
 MOST_RIFFLES = 6.0
-"""With so many riffles nothing is left that could be told from no old order at all."""
+"""With so many riffles nothing is left that differs from no old order at all."""
 
 Pairs = npt.NDArray[np.int64]
 """Neighbours, as numbers 52 x first card + second card."""

@@ -46,6 +46,10 @@ AT_ONCE = 32
 """Shoes of cards that are read together."""
 
 _BURNED = "burn"
+_MOST_DECKS = 8
+_MOST_ROUNDS = 10_000
+_MOST_CARDS = 10_000
+"""A shoe of cards that says that it has more is not believed, and left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,8 @@ class _Making:
 
     def take(self, event: Event) -> None:
         """Take an event of this shoe."""
+        if self.broken:
+            return
         for card in self.seal.add(event):
             place = self.places.pop(card.number, None)
             if place is not None:
@@ -128,6 +134,7 @@ class _Making:
         elif isinstance(event, BettingOpenEvent):
             self.rounds.append((event.round, len(self.cards)))
             self.unread = None
+            self.broken = self.broken or event.round > _MOST_ROUNDS
         elif isinstance(event, DECIDED):
             self.document = event.game
         elif isinstance(event, ShoeEndedEvent):
@@ -150,6 +157,8 @@ class _Making:
 
     def take_card(self, card: int, position: str, *, by_hand: bool) -> None:
         """Take a card that came out of this shoe."""
+        if self.broken:
+            return
         if by_hand and self.unread is not None:
             self.cards[self.unread] = _playing(card)
             self.unread = None
@@ -159,6 +168,7 @@ class _Making:
     def _put(self, card: int, position: str) -> None:
         self.cards.append(card)
         self.seen.append(position != _BURNED)
+        self.broken = len(self.cards) > _MOST_CARDS
 
 
 def _playing(card: int) -> int:
@@ -180,6 +190,7 @@ def _made(rows: Sequence[Row], *, ended: bool) -> Iterator[_Making]:
             if making is not None and not making.broken:
                 yield making
             making = _Making(event.shoe, event.decks, event.number, event.unix_ms)
+            making.broken = not 1 <= event.decks <= _MOST_DECKS
         elif making is not None:
             if event is None or isinstance(event, GapEvent):
                 making.broken = True

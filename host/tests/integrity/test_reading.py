@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from host.tests.integrity.shoes import riffled, shuffled
-from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
+from host.tests.support.helpers import (
+    FirmwareLog,
+    event_bytes,
+    new_log,
+    shuffled_names,
+    stored,
+)
 from host.tests.support.logged_cards import LoggedCards
 from sabot.games.baccarat import catalogue
 from sabot.integrity import over_log
@@ -16,6 +22,7 @@ from sabot.integrity.dealt_shoe import DealtShoe
 from sabot.integrity.known import Known, read_known
 from sabot.integrity.over_log import look_through
 from sabot.integrity.reading import parts_of, shoes_in
+from sabot.link.wire import parse_event
 from sabot.log.store import open_store
 from sabot.table_time import zone_of
 from sabot_protocol import cards
@@ -56,9 +63,34 @@ def test_a_shoe_in_play_is_left_out_whole(tmp_path: Path) -> None:
 
 
 def test_a_shoe_without_an_end_is_whole_once_the_next_one_is_loaded(tmp_path: Path) -> None:
-    dealt = FirmwareLog().load().draw("AS", "2C", "next", "9S", "KC", "7D", "6H")
-    dealt.load().draw("AS", "2C")
-    assert [shoe.shoe for shoe in _shoes(tmp_path / "log", dealt)] in ([1], [])
+    random = Random(4)
+    with open_store(tmp_path / "log", create=True) as store:
+        dealt = LoggedCards(store, "U1")
+        dealt.deal(shuffled(random), ends=False)
+        dealt.deal(shuffled(random), ends=False)
+        dealt.save()
+        (part,) = parts_of(store, "U1")
+        assert [shoe.shoe for shoe in shoes_in(store, part, Known())] == [1]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        event_bytes("shoe_loaded", 2, shoe=1, decks=0),
+        event_bytes("shoe_loaded", 2, shoe=1, decks=255),
+        event_bytes("betting_open", 3, shoe=1, round=(1 << 63) - 1),
+        event_bytes("gap", 3, first=3, last=3),
+    ],
+)
+def test_a_shoe_that_cannot_be_so_is_left_out(tmp_path: Path, lie: bytes) -> None:
+    records = [event_bytes("shoe_loaded", 2, shoe=1, decks=8), event_bytes("boot", 3)]
+    records[parse_event(lie).number - 2] = lie
+    records += [event_bytes("card", 4, shoe=1), event_bytes("shoe_ended", 5, shoe=1)]
+    with new_log(tmp_path / "log") as store:
+        store.append("U1", stored([event_bytes("boot", 1), *records]))
+        store.derive()
+        (part,) = parts_of(store, "U1")
+        assert not list(shoes_in(store, part, Known()))
 
 
 def test_a_shoe_of_which_events_are_lost_is_left_out(tmp_path: Path) -> None:
@@ -125,12 +157,12 @@ def _dealt_log(path: Path, shoes: int) -> None:
 def test_all_analyses_of_a_log(tmp_path: Path) -> None:
     path = tmp_path / "log"
     _dealt_log(path, 12)
-    told: list[tuple[int, int]] = []
+    shown: list[tuple[int, int]] = []
     outcome = look_through(
-        path, ["SHOE-1", "SHOE-2"], progress=lambda done, of: told.append((done, of))
+        path, ["SHOE-1", "SHOE-2"], progress=lambda done, of: shown.append((done, of))
     )
     assert (outcome.shoes, outcome.units, outcome.left_out) == (24, 2, 0)
-    assert told[-1] == (24, 24)
+    assert shown[-1] == (24, 24)
     assert outcome.findings[0].finding.about == "unit SHOE-1"
     assert not [each for each in outcome.findings if "SHOE-2" in each.finding.about]
     chosen = look_through(path, ["SHOE-1", "SHOE-2"], only=["composition"], shoe=3)

@@ -83,7 +83,7 @@ def burned(cards: Sequence[int]) -> int:
 def dealt(
     cards: Sequence[int], number: int, unit: str, *, worth: bool = False, decks: int = 8
 ) -> DealtShoe:
-    """Return a shoe of EZ Baccarat of these cards, dealt until the cut card is behind. `worth`:
+    """Return a shoe of EZ Baccarat of these cards, dealt up to the cut card. `worth`:
     with what each wager was worth before each round."""
     first = burned(cards)
     begun = [at for at, _ in rounds_of(cards, first) if at < len(cards) - CUT_FROM_END]

@@ -107,16 +107,16 @@ def address_of(unit: str, shoe: int, round_: int) -> str:
     return f"/rounds/{quote(unit, safe='')}/{shoe}/{round_}"
 
 
-def _work(told: Connection, place: Place, zone: tzinfo) -> None:
-    """In the process: make the study, and tell how far it is and what it found."""
+def _work(results: Connection, place: Place, zone: tzinfo) -> None:
+    """In the process: make the study, and send how far it is and what it found."""
     os.nice(_NICE)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        told.send(study(place, zone, lambda done, of: told.send((done, of))))
+        results.send(study(place, zone, lambda done, of: results.send((done, of))))
     except SabotError as error:
-        told.send(str(error))
+        results.send(str(error))
     except Exception as error:
-        told.send(f"Sabot made a mistake: {faults.text_of(error)}")
+        results.send(f"Sabot made a mistake: {faults.text_of(error)}")
 
 
 def study(place: Place, zone: tzinfo, progress: Any = lambda done, of: None) -> Done:
