@@ -9,12 +9,16 @@ finding at all.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from heapq import heappush, heapreplace
 from typing import Any
 
 from sabot.integrity.dealt_shoe import Place
 
 LIMIT = 0.01
 """A finding is listed if its corrected chance is below this."""
+
+MOST_KEPT = 10_000
+"""Findings that are kept; of more, the weakest are left out."""
 
 MOST_PLACES = 5
 """Places that one finding names."""
@@ -95,13 +99,19 @@ class Ledger:
         self.limit = limit
         self.tests = 0
         """How many tests were made."""
-        self._kept: list[Finding] = []
+        self._kept: list[tuple[float, int, Finding]] = []
+        """A heap of the smallest chances, the largest of them first; with the number of the test,
+        so that no two are equal."""
 
     def add(self, chance: float, finding: Callable[[], Finding]) -> None:
         """Note a test. `finding` is called only if its chance is below the limit."""
         self.tests += 1
-        if chance < self.limit:
-            self._kept.append(finding())
+        if chance >= self.limit:
+            return
+        if len(self._kept) < MOST_KEPT:
+            heappush(self._kept, (-chance, -self.tests, finding()))
+        elif -chance > self._kept[0][0]:
+            heapreplace(self._kept, (-chance, -self.tests, finding()))
 
     def count(self, more: int) -> None:
         """Note tests that could not matter."""
@@ -109,7 +119,7 @@ class Ledger:
 
     def listed(self) -> list[Listed]:
         """The findings, strongest first."""
-        order = sorted(self._kept, key=lambda each: each.chance)
+        order = [finding for _, _, finding in sorted(self._kept, reverse=True)]
         corrected = holm([each.chance for each in order], self.tests)
         pairs = zip(order, corrected, strict=True)
         return [Listed(each, chance, self.tests) for each, chance in pairs if chance < self.limit]

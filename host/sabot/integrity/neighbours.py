@@ -87,7 +87,8 @@ class Riffles(NamedTuple):
             return f"{MOST_RIFFLES:.0f} or more"
         if self.most >= MOST_RIFFLES:
             return f"about {self.number:.1f}, at least {self.least:.1f}"
-        return f"{self.number:.1f}, between {self.least:.1f} and {self.most:.1f}"
+        number, least, most = (f"{each:.1f}" for each in self)
+        return number if least == most else f"{number}, between {least} and {most}"
 
 
 def riffles_of(found: float, error: float, pairs: float, by_chance: float) -> Riffles:

@@ -11,7 +11,6 @@ from functools import partial
 from math import sqrt
 from random import Random
 
-import numpy as np
 from scipy import stats
 
 from sabot.integrity.dealt_shoe import DealtShoe, Place
@@ -65,8 +64,12 @@ class _Sums:
     shared: int = 0
     squares: float = 0.0
     expected: float = 0.0
-    rising: list[tuple[int, int]] = field(default_factory=list)
-    """Rising sequences of each shoe, and of the same cards shuffled by the computer."""
+    rising: int = 0
+    """Rising sequences of all shoes."""
+    rising_shuffled: int = 0
+    """The same of these cards, shuffled by the computer."""
+    fewer_squares: int = 0
+    """The squares of how many fewer each shoe has than when it is shuffled."""
     most: list[tuple[float, Place]] = field(default_factory=list)
 
     def add(self, compared: Compared) -> None:
@@ -79,6 +82,20 @@ class _Sums:
         self.most.append((-above, compared.place))
         self.most.sort()
         del self.most[5:]
+
+    def add_rising(self, own: int, shuffled: int) -> None:
+        self.rising += own
+        self.rising_shuffled += shuffled
+        self.fewer_squares += (shuffled - own) ** 2
+
+    def rising_chance(self) -> float | None:
+        """The chance of so many fewer rising sequences than by a shuffle, by Student's t; None if
+        all shoes have the same difference."""
+        mean = (self.rising_shuffled - self.rising) / self.shoes
+        variance = (self.fewer_squares - self.shoes * mean * mean) / (self.shoes - 1)
+        if variance <= 0:
+            return None
+        return float(stats.t.sf(mean / sqrt(variance / self.shoes), self.shoes - 1))
 
     def riffles(self) -> Riffles:
         """How many riffles explain the mean."""
@@ -100,9 +117,9 @@ class ShuffleFigures:
     expected: float
     """The same, if nothing were left of the old order."""
     riffles: Riffles
-    rising: float | None
-    """Rising sequences of a shoe on average; None if too few shoes were compared."""
-    rising_shuffled: float | None
+    rising: float
+    """Rising sequences of a shoe on average."""
+    rising_shuffled: float
     """The same of these cards, shuffled by the computer."""
 
 
@@ -145,27 +162,22 @@ class Shuffle:
     def figures(self) -> Iterator[ShuffleFigures]:
         """What was measured of each group."""
         for about, lag, sums in self._groups():
-            rising = np.array(sums.rising) if len(sums.rising) >= _LEAST_SHOES else None
-            own, shuffled = (None, None) if rising is None else rising.mean(axis=0).tolist()
             yield ShuffleFigures(
                 about, lag, sums.shoes, sums.shared / sums.shoes, sums.expected / sums.shoes,
-                sums.riffles(), own, shuffled,
+                sums.riffles(), sums.rising / sums.shoes, sums.rising_shuffled / sums.shoes,
             )  # fmt: skip
 
     def _add(
         self, groups: list[str], shoe: DealtShoe, other: DealtShoe, compared: Compared
     ) -> None:
-        mixed = shoe.cards.copy()
-        order = list(range(len(mixed)))
+        order = list(range(len(shoe.cards)))
         self._random.shuffle(order)
-        rising = (
-            rising_sequences(other.cards, shoe.cards),
-            rising_sequences(other.cards, mixed[order]),
-        )
+        own = rising_sequences(other.cards, shoe.cards)
+        shuffled = rising_sequences(other.cards, shoe.cards[order])
         for about in groups:
             sums = self._sums[about, compared.lag]
             sums.add(compared)
-            sums.rising.append(rising)
+            sums.add_rising(own, shuffled)
 
     def _groups(self) -> Iterator[tuple[str, int, _Sums]]:
         distinct = set(self._members.distinct())
@@ -188,13 +200,11 @@ class Shuffle:
     def _judge_group(self, about: str, lag: int, sums: _Sums) -> None:
         chance = float(stats.poisson.sf(sums.shared - 1, sums.expected))
         self._ledger.add(chance, partial(_group_found, about, lag, sums, chance))
-        fewer = np.array([shuffled - own for own, shuffled in sums.rising], dtype=float)
-        if np.ptp(fewer) == 0:
-            return
-        tested = stats.ttest_1samp(fewer, 0.0, alternative="greater")
-        self._ledger.add(
-            float(tested.pvalue), partial(_rising_found, about, lag, sums, float(tested.pvalue))
-        )
+        chance_of_rising = sums.rising_chance()
+        if chance_of_rising is not None:
+            self._ledger.add(
+                chance_of_rising, partial(_rising_found, about, lag, sums, chance_of_rising)
+            )
 
 
 def _compared(
@@ -263,7 +273,7 @@ def _group_found(about: str, lag: int, sums: _Sums, chance: float) -> Finding:
 
 
 def _rising_found(about: str, lag: int, sums: _Sums, chance: float) -> Finding:
-    own, shuffled = np.array(sums.rising).mean(axis=0)
+    own, shuffled = sums.rising / sums.shoes, sums.rising_shuffled / sums.shoes
     return Finding(
         NAME,
         "rising_sequences",

@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from sabot.integrity import finding
 from sabot.integrity.finding import Finding, Ledger, Listed, holm
 
 
@@ -31,6 +32,18 @@ def test_listed_is_what_holm_rejects(seed: int) -> None:
     listed = ledger.listed()
     assert [each.finding.chance for each in listed] == _holm_by_definition(chances, 0.05)
     assert all(each.tests == 60 for each in listed)
+
+
+def test_of_more_findings_than_are_kept_the_weakest_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(finding, "MOST_KEPT", 5)
+    random = Random(4)
+    chances = [random.random() * 1e-6 for _ in range(50)]
+    ledger = Ledger()
+    for chance in chances:
+        ledger.add(chance, lambda chance=chance: _finding(chance))  # type: ignore[misc]
+    assert [each.finding.chance for each in ledger.listed()] == sorted(chances)[:5]
 
 
 def test_what_holm_published_as_an_example() -> None:

@@ -5,6 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from host.tests.integrity.shoes import riffled, shoe_of, shuffled
 from sabot.integrity.finding import Ledger, Listed
@@ -17,7 +18,7 @@ from sabot.integrity.neighbours import (
     shared,
 )
 from sabot.integrity.rising import rising_sequences
-from sabot.integrity.shuffle import FIRST_CARDS, Shuffle
+from sabot.integrity.shuffle import FIRST_CARDS, Shuffle, _Sums
 
 _PUBLISHED = {1: 223, 2: 138, 3: 96, 4: 77, 5: 66}
 """Neighbours that are shared after so many riffles, as simulated elsewhere."""
@@ -151,3 +152,14 @@ def test_first_cards_that_were_not_shuffled_are_found() -> None:
 
 def test_cards_that_are_not_known_are_no_neighbours() -> None:
     assert neighbours(_array([1, 2, -1, 3, 4])).tolist() == [52 + 2, 3 * 52 + 4]
+
+
+def test_the_chance_of_fewer_rising_sequences_is_that_of_scipy() -> None:
+    sums = _Sums()
+    pairs = [(98, 103), (95, 101), (104, 99), (90, 100), (99, 99)]
+    for own, mixed in pairs:
+        sums.shoes += 1
+        sums.add_rising(own, mixed)
+    fewer = [mixed - own for own, mixed in pairs]
+    expected = stats.ttest_1samp(fewer, 0.0, alternative="greater").pvalue
+    assert sums.rising_chance() == pytest.approx(float(expected))

@@ -10,7 +10,7 @@ from host.tests.support.helpers import values_of
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import Store
-from sabot_hil.sweeps.integrity.planted import burned, rounds_of
+from sabot_hil.sweeps.integrity.planted import burned, rounds_of_shoe
 from sabot_protocol import enums, events, games
 from sabot_protocol.schema import Shape
 
@@ -34,15 +34,13 @@ class LoggedCards:
 
     def deal(self, cards: Sequence[int], cut_from_end: int = 14, *, ends: bool = True) -> int:
         """Deal these cards, of which the first is burned face up and as many as its value face
-        down, up to `cut_from_end` cards from the end. Return the number of the shoe of cards."""
+        down; the cut card is `cut_from_end` cards from the end. Return the number of the shoe."""
         self._shoe += 1
         self._record(events.SHOE_LOADED, 0, decks=len(cards) // 52, game=self._game.name)
         first = burned(cards)
         for place in range(first):
             self._card(cards[place], "burn" if place else "burn_first", 0)
-        for round_, (at, positions) in enumerate(rounds_of(cards, first), 1):
-            if at >= len(cards) - cut_from_end:
-                break
+        for round_, (at, positions) in enumerate(rounds_of_shoe(cards, cut_from_end), 1):
             self._t_ms += _ROUND_MS
             self._record(events.BETTING_OPEN, round_)
             for place, position in enumerate(positions, at):

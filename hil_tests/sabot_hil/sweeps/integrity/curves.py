@@ -48,7 +48,7 @@ PLAYED = (1, 2, 3, 4, 6, 8, 12)
 LIMITS = (0.001, 0.003, 0.01, 0.03, 0.1)
 _SHOES_OF_REPORT = 20
 _UNITS_OF_REPORT = ("SHOE-1", "SHOE-2")
-_POOL = 2000  # shoes of cards at which people play
+_POOL = 4000  # shoes of cards at which people play
 _PEOPLE = 100
 
 

@@ -20,6 +20,10 @@ _GAME = "ez-midi"
 CUT_FROM_END = 14
 
 
+Round = tuple[int, list[str]]
+"""Where a round begins among the cards, and the positions of its cards."""
+
+
 def new_cards(decks: int = 8) -> list[int]:
     """The cards of so many decks, by number."""
     return list(range(52)) * decks
@@ -56,7 +60,7 @@ def riffled_times(cards: Sequence[int], times: int, random: Random) -> list[int]
     return list(cards)
 
 
-def rounds_of(cards: Sequence[int], at: int) -> Iterator[tuple[int, list[str]]]:
+def rounds_of(cards: Sequence[int], at: int) -> Iterator[Round]:
     """Yield where each round of baccarat begins among the cards, from place `at` on, and the
     positions of its cards, while there are six cards left."""
     while at + 6 <= len(cards):
@@ -75,6 +79,15 @@ def rounds_of(cards: Sequence[int], at: int) -> Iterator[tuple[int, list[str]]]:
         at += len(drawn)
 
 
+def rounds_of_shoe(cards: Sequence[int], cut_from_end: int = CUT_FROM_END) -> Iterator[Round]:
+    """Yield the rounds of a whole shoe: up to the one in which the cut card came out, and one
+    more."""
+    for at, drawn in rounds_of(cards, burned(cards)):
+        yield at, drawn
+        if at >= len(cards) - cut_from_end:
+            return
+
+
 def burned(cards: Sequence[int]) -> int:
     """How many cards are burned: the first, and as many as its value."""
     return min(cards[0] % 13 + 1, 10) + 1
@@ -83,13 +96,12 @@ def burned(cards: Sequence[int]) -> int:
 def dealt(
     cards: Sequence[int], number: int, unit: str, *, worth: bool = False, decks: int = 8
 ) -> DealtShoe:
-    """Return a shoe of EZ Baccarat of these cards, dealt up to the cut card. `worth`:
+    """Return a shoe of EZ Baccarat of these cards, dealt to its end. `worth`:
     with what each wager was worth before each round."""
     first = burned(cards)
-    begun = [at for at, _ in rounds_of(cards, first) if at < len(cards) - CUT_FROM_END]
-    end = next(
-        (at for at, _ in rounds_of(cards, first) if at >= len(cards) - CUT_FROM_END), len(cards)
-    )
+    played = list(rounds_of_shoe(cards))
+    begun = [at for at, _ in played]
+    end = begun[-1] + len(played[-1][1])
     seen = np.ones(end, dtype=bool)
     seen[1:first] = False
     shoe = DealtShoe(

@@ -30,7 +30,7 @@ _STYLE = """
 body { max-width: 190mm; }
 th, td { vertical-align: top; padding: 2px 8px 2px 0; }
 td.number, th.number { text-align: right; white-space: nowrap; }
-td.chance { white-space: nowrap; }
+td.chance, .place { white-space: nowrap; }
 img { max-width: 100%; height: auto; }
 small { color: #444; } figure { margin: .5em 0; }
 @page { size: A4; margin: 14mm 12mm; }
@@ -139,8 +139,7 @@ def _row(number: int, listed: Listed, link: Link) -> str:
 def _places(places: Iterable[Place], link: Link) -> str:
     shown = []
     for place in places:
-        address, text = link(place), as_text(str(place))
-        shown.append(text if address is None else f'<a href="{as_text(address)}">{text}</a>')
+        shown.append(_linked(place, link))
     return f"<br><small>Look at {', '.join(shown)}.</small>" if shown else ""
 
 
@@ -181,8 +180,7 @@ def _shuffle(analysis: Shuffle) -> str:
         (
             each.about, "the last" if each.lag == 1 else "the one before", f"{each.shoes:,}",
             f"{each.shared:.1f}", f"{each.expected:.1f}", str(each.riffles),
-            "" if each.rising is None else f"{each.rising:.1f}",
-            "" if each.rising_shuffled is None else f"{each.rising_shuffled:.1f}",
+            f"{each.rising:.1f}", f"{each.rising_shuffled:.1f}",
         )
         for each in figures[:MOST_ROWS]
     ]  # fmt: skip
@@ -231,5 +229,5 @@ def _favourable(analysis: Favourable, link: Link) -> str:
 
 
 def _linked(place: Place, link: Link) -> str:
-    address, text = link(place), as_text(str(place))
+    address, text = link(place), f'<span class="place">{as_text(str(place))}</span>'
     return text if address is None else f'<a href="{as_text(address)}">{text}</a>'
