@@ -66,6 +66,7 @@ def test_the_published_count_wins_what_was_published() -> None:
 def test_the_sweep_measures_all_that_its_picture_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curves, "_POOL", 60)
     monkeypatch.setattr(curves, "_PEOPLE", 3)
+    monkeypatch.setattr(curves, "_SHOES_OF_GROUP", 12)
     steps: list[int] = []
     found = curves.curves(38, 2, 1, lambda: steps.append(1))
     assert len(steps) == curves.steps(2)

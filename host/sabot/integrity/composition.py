@@ -33,7 +33,10 @@ NAME = "composition"
 
 _BLOCK = 16  # cards; in the first block each place is also judged alone
 _FIRST = 6  # places of the first hand of baccarat
-_LEAST_EXPECTED = 5.0  # of a cell of a chi-square test
+_LEAST_VARIANCE = 20.0
+"""Of each cell of a chi-square test. With fewer cards far too many small chances would come out;
+with so many, one of 0.00001 comes out at most twice as often as it should."""
+
 _SHORT_SHARE = 0.5
 """A shoe of cards is short if less than this share of its cards came out."""
 _SUIT_NAMES = ("clubs", "diamonds", "hearts", "spades")
@@ -61,7 +64,7 @@ class _Cell:
     def chi_square(self) -> tuple[float, float] | None:
         """The statistic and its chance; None if too few cards were counted."""
         kinds = len(self.found)
-        if self.variance.min() < _LEAST_EXPECTED:
+        if self.variance.min() < _LEAST_VARIANCE:
             return None
         square = ((self.found - self.expected) ** 2 / self.variance).sum() * (kinds - 1) / kinds
         return float(square), float(stats.chi2.sf(square, kinds - 1))

@@ -60,7 +60,7 @@ def test_a_ninth_copy_is_certain_and_its_round_is_named() -> None:
 def test_a_place_that_favours_a_rank_is_found() -> None:
     random = Random(3)
     shoes = []
-    for number in range(160):
+    for number in range(300):
         cards = shuffled(random)
         if number % 2:  # an ace on the second place, from further back
             ace = next(at for at, card in enumerate(cards) if at > 200 and card % 13 == 0)

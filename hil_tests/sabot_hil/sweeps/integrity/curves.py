@@ -48,6 +48,7 @@ PLAYED = (1, 2, 3, 4, 6, 8, 12)
 LIMITS = (0.001, 0.003, 0.01, 0.03, 0.1)
 _SHOES_OF_REPORT = 20
 _UNITS_OF_REPORT = ("SHOE-1", "SHOE-2")
+_SHOES_OF_GROUP = 300
 _POOL = 4000  # shoes of cards at which people play
 _PEOPLE = 100
 
@@ -77,6 +78,9 @@ class Curves:
     false_alarms: dict[float, float] = field(default_factory=dict)
     """By the limit: the share of reports about honest shoes with any finding."""
     honest_shoes: int = 0
+    calibration: dict[str, dict[float, float]] = field(default_factory=dict)
+    """By test: the share of its chances below each limit, over honest shoes; at most the limit, if
+    the chance is what it says."""
 
 
 def curves(seed: int, reports: int, repeats: int, advance: Callable[[], None]) -> Curves:
@@ -91,12 +95,14 @@ def curves(seed: int, reports: int, repeats: int, advance: Callable[[], None]) -
         advance()
     found = _with_people(found, Random(f"{seed} people"))
     advance()
+    _calibrated(found, repeats, Random(f"{seed} calibration"))
+    advance()
     return _with_honest(found, reports, seed, advance)
 
 
 def steps(reports: int) -> int:
     """How often `curves` calls `advance`."""
-    return len(RIFFLES) + len(MISSING) + 1 + reports
+    return len(RIFFLES) + len(MISSING) + 2 + reports
 
 
 def _chances(
@@ -209,6 +215,19 @@ def _people(
     return float(np.sum([min(some) < FOUND_BELOW for some in ledger.chances.values()])) / _PEOPLE
 
 
+def _calibrated(found: Curves, repeats: int, random: Random) -> None:
+    chances: dict[str, list[float]] = defaultdict(list)
+    for _ in range(2 * repeats):
+        shoes = [dealt(shuffled(random), number, "U") for number in range(_SHOES_OF_GROUP)]
+        for analysis_of in (Shuffle, Composition):
+            for (test, _), some in _chances(analysis_of, shoes).items():
+                chances[test] += some
+    for test, some in chances.items():
+        found.calibration[test] = {
+            limit: float(np.mean([each < limit for each in some])) for limit in LIMITS
+        }
+
+
 def _with_honest(found: Curves, reports: int, seed: int, advance: Callable[[], None]) -> Curves:
     smallest = []
     for report in range(reports):
@@ -263,6 +282,12 @@ def show(found: Curves) -> None:
         f"the count wins {mean:.3f} +- {error:.3f} units a shoe with {found.counted_wagers:.1f} "
         "wagers"
     )
+    table = plain_table(
+        "Tests of honest shoes with a chance below", ["test"], list(map(str, LIMITS))
+    )
+    for test, shares in found.calibration.items():
+        table.add_row(test, *(f"{shares[limit]:.2%}" for limit in LIMITS))
+    console.print(table)
     alarms = ", ".join(f"{limit:g}: {share:.2%}" for limit, share in found.false_alarms.items())
     console.print(f"reports with a finding, of {found.honest_shoes:,} honest shoes: {alarms}")
 

@@ -30,6 +30,7 @@ _STYLE = """
 body { max-width: 190mm; }
 th, td { vertical-align: top; padding: 2px 8px 2px 0; }
 td.number, th.number { text-align: right; white-space: nowrap; }
+td.about { min-width: 6em; }
 td.chance, .place { white-space: nowrap; }
 img { max-width: 100%; height: auto; }
 small { color: #444; } figure { margin: .5em 0; }
@@ -126,7 +127,7 @@ def _findings(findings: Sequence[Listed], link: Link) -> str:
 def _row(number: int, listed: Listed, link: Link) -> str:
     found = listed.finding
     return (
-        f"<tr><td class=number>{number}</td><td>{as_text(found.about)}</td>"
+        f"<tr><td class=number>{number}</td><td class=about>{as_text(found.about)}</td>"
         f"<td>{as_text(found.sentence)} <small>{as_text(listed.how_often)}</small>"
         f"{_places(found.places, link)}</td>"
         f"<td class=number>{figure_text(found.value)}</td>"
