@@ -282,11 +282,10 @@ def show(found: Curves) -> None:
         f"the count wins {mean:.3f} +- {error:.3f} units a shoe with {found.counted_wagers:.1f} "
         "wagers"
     )
-    table = plain_table(
-        "Tests of honest shoes with a chance below", ["test"], list(map(str, LIMITS))
-    )
-    for test, shares in found.calibration.items():
-        table.add_row(test, *(f"{shares[limit]:.2%}" for limit in LIMITS))
+    title = "Tests of honest shoes with a chance below"
+    table = plain_table(title, ["test"], [f"{limit:g}" for limit in LIMITS])
+    for test, below in found.calibration.items():
+        table.add_row(test, *(f"{below[limit]:.2%}" for limit in LIMITS))
     console.print(table)
     alarms = ", ".join(f"{limit:g}: {share:.2%}" for limit, share in found.false_alarms.items())
     console.print(f"reports with a finding, of {found.honest_shoes:,} honest shoes: {alarms}")
