@@ -88,14 +88,16 @@ def look_through(
     *,
     only: Sequence[str] = (),
     shoe: int | None = None,
+    table: str | None = None,
     span: tuple[int | None, int | None] = (None, None),
     progress: Progress = lambda done, of: None,
     alone: bool = False,
 ) -> Outcome:
     """Make the analyses of these units of the log at `place`.
 
-    `only` names the analyses, all without it. `shoe` and `span` choose shoes of cards by their
-    number, and by the time at which they were loaded, in UTC milliseconds. `alone`: in this
+    `only` names the analyses, all without it. `shoe`, `table` and `span` choose shoes of cards by
+    their number, by where they were dealt, and by the time at which they were loaded, in UTC
+    milliseconds. `alone`: in this
     process, without others beside it.
     """
     with open_store(place) as store:
@@ -105,7 +107,7 @@ def look_through(
         done = 0
         for some in _read(place, store, parts, setting.known, alone=alone):
             for dealt in some.shoes:
-                if _within(dealt.began_unix_ms, span):
+                if table in (None, dealt.table) and _within(dealt.began_unix_ms, span):
                     study.take(dealt)
                 else:
                     loaded -= 1

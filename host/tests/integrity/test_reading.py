@@ -14,7 +14,7 @@ from host.tests.support.helpers import (
     shuffled_names,
     stored,
 )
-from host.tests.support.logged_cards import LoggedCards
+from host.tests.support.logged_cards import START_UNIX_MS, LoggedCards
 from sabot.games.baccarat import catalogue
 from sabot.integrity import over_log
 from sabot.integrity.analyses import Setting
@@ -167,6 +167,10 @@ def test_all_analyses_of_a_log(tmp_path: Path) -> None:
     assert not [each for each in outcome.findings if "SHOE-2" in each.finding.about]
     chosen = look_through(path, ["SHOE-1", "SHOE-2"], only=["composition"], shoe=3)
     assert (chosen.shoes, list(chosen.analyses)) == (2, ["composition"])
+    at_table = look_through(path, ["SHOE-1", "SHOE-2"], only=["composition"], table="2")
+    assert (at_table.shoes, at_table.units, at_table.left_out) == (12, 1, 0)
+    early = look_through(path, ["SHOE-1"], only=["composition"], span=(None, START_UNIX_MS + 1))
+    assert (early.shoes, early.left_out) == (1, 0)
 
 
 @pytest.mark.slow

@@ -96,7 +96,8 @@ def integrity(
     ) as bar:
         task = bar.add_task("shoes of cards", total=None)
         outcome = look_through(
-            db, units, setting, only=analysis or (), shoe=chosen.shoe, span=chosen.span,
+            db, units, setting, only=analysis or (),
+            shoe=chosen.shoe, table=chosen.table, span=chosen.span,
             progress=lambda done, of: bar.update(task, completed=done, total=of),
         )  # fmt: skip
     if out is not None:
