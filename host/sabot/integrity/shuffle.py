@@ -233,8 +233,8 @@ def _neighbours_found(compared: Compared) -> Finding:
         compared.expected,
         float(stats.poisson.sf(compared.shared - 1, compared.expected)),
         f"{compared.shared} neighbouring cards came out as they had in {order}; by chance some "
-        f"{compared.expected:.0f} do. That is what the riffles of a hand leave after "
-        f"{riffles}. Look how these cards were shuffled.",
+        f"{compared.expected:.0f} do. The number of riffles that leaves so "
+        f"much: {riffles}. Look how these cards were shuffled.",
         (compared.place, compared.before),
     )
 

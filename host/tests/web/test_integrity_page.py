@@ -49,7 +49,7 @@ def test_the_page_shows_the_findings_with_links_to_their_rounds(
     page = _visit(screens, State(found=found)).get("/integrity").text
     assert "&lt;b&gt;SHOE shoe 2" in page and "<b>SHOE" not in page
     assert 'href="/rounds/%3Cb%3ESHOE/2/1"' in page
-    assert "after 1.0" in page
+    assert "The number of riffles that leaves so much: 1.0" in page
     assert f"Left out as in play or not whole: {found.left_out}" in page and found.left_out == 1
     for sentence in (*CANNOT_KNOW, ENDED_ONLY):
         assert sentence.replace("'", "&#x27;") in page

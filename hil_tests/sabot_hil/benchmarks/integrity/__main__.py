@@ -84,9 +84,7 @@ def _deal(path: Path, shoes: int) -> None:
     units = min(_UNITS, shoes)
     with open_store(path, create=True) as store:
         for number in range(units):
-            logged = LoggedCards(
-                store, f"SHOE-{number}", str(number), catalogue.document("ez-midi")
-            )
+            logged = LoggedCards(store, f"SHOE-{number}", str(number), document)
             for _ in range(shoes // units):
                 logged.deal(shuffled(random))
             logged.save()
