@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from multiprocessing.connection import Connection
@@ -109,7 +110,8 @@ def address_of(unit: str, shoe: int, round_: int) -> str:
 
 def _work(results: Connection, place: Place, zone: tzinfo) -> None:
     """In the process: make the study, and send how far it is and what it found."""
-    os.nice(_NICE)
+    with suppress(OSError):  # a service may be kept from it
+        os.nice(_NICE)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         results.send(study(place, zone, lambda done, of: results.send((done, of))))
