@@ -40,6 +40,21 @@ class FavourableFigures:
         return self.won / self.shoes if self.shoes else 0.0
 
 
+FAVOURABLE = ("unit", "shoe", "round", "wager", "units")
+"""What `favourable_rounds` yields, by name."""
+
+
+def favourable_rounds(shoe: DealtShoe) -> Iterator[tuple[str, int, int, str, float]]:
+    """Yield each round of a shoe before which a wager was favourable, with the wager and the units
+    that one unit on it wins on average."""
+    if shoe.expected is None:
+        return
+    for round_, column in np.argwhere(shoe.expected.units > 0).tolist():
+        units = float(shoe.expected.units[round_, column])
+        number = int(shoe.rounds[round_, 0])
+        yield shoe.unit, shoe.shoe, number, shoe.expected.wagers[column], round(units, 6)
+
+
 @dataclass(slots=True)
 class _Sums:
     rounds: int = 0

@@ -91,13 +91,14 @@ def look_through(
     table: str | None = None,
     span: tuple[int | None, int | None] = (None, None),
     progress: Progress = lambda done, of: None,
+    each: Callable[[DealtShoe], None] = lambda shoe: None,
     alone: bool = False,
 ) -> Outcome:
     """Make the analyses of these units of the log at `place`.
 
     `only` names the analyses, all without it. `shoe`, `table` and `span` choose shoes of cards by
     their number, by where they were dealt, and by the time at which they were loaded, in UTC
-    milliseconds. `alone`: in this
+    milliseconds. `each` gets every shoe that is looked at. `alone`: in this
     process, without others beside it.
     """
     with open_store(place) as store:
@@ -109,6 +110,7 @@ def look_through(
             for dealt in some.shoes:
                 if table in (None, dealt.table) and _within(dealt.began_unix_ms, span):
                     study.take(dealt)
+                    each(dealt)
                 else:
                     loaded -= 1
             done += some.loaded

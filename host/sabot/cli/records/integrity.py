@@ -1,5 +1,8 @@
 """`sabot integrity`: what the cards of a log give away afterwards."""
 
+import csv
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +13,7 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.chosen import InTime, takes_options
 from sabot.cli.view import Output as Printed
-from sabot.cli.view import console, print_objects, problems, progress, verdict
+from sabot.cli.view import cell_of, console, print_objects, problems, progress, verdict
 from sabot.errors import ReportUnusable
 from sabot.files import replace_whole
 from sabot.html import as_text
@@ -50,6 +53,14 @@ _BetsFile = Annotated[
         "--wagers", metavar="FILE.csv", help="Who wagered when: unit,shoe,round,player,wager."
     ),
 ]
+_RoundsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--rounds",
+        metavar="FILE.csv",
+        help="Also write every round before which a wager was favourable, and by how much.",
+    ),
+]
 _Out = Annotated[
     Path | None, typer.Option("-o", "--out", metavar="FILE.html", help="Also write a report.")
 ]
@@ -62,6 +73,7 @@ def integrity(
     limit: _Limit = 0.01,
     known: _KnownFile = None,
     wagers: _BetsFile = None,
+    rounds: _RoundsFile = None,
     out: _Out = None,
     as_json: options.Json = False,
 ) -> None:
@@ -91,14 +103,17 @@ def integrity(
         )
     with open_store(db) as store:
         units = list(chosen.tables(store))
-    with progress(
-        TextColumn("shoes of cards"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    ) as bar:
+    with (
+        _rounds_to(rounds) as each,
+        progress(
+            TextColumn("shoes of cards"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        ) as bar,
+    ):
         task = bar.add_task("shoes of cards", total=None)
         outcome = look_through(
             db, units, setting, only=analysis or (),
             shoe=chosen.shoe, table=chosen.table, span=chosen.span,
-            progress=lambda done, of: bar.update(task, completed=done, total=of),
+            progress=lambda done, of: bar.update(task, completed=done, total=of), each=each,
         )  # fmt: skip
     if out is not None:
         _write(out, outcome, str(db), where)
@@ -137,6 +152,37 @@ def _show(outcome: Any, db: str) -> None:
         problems.print(f"shoes of cards in play or not whole, left out: {outcome.left_out}")
     if outcome.findings:
         problems.print(HOLM)
+
+
+@contextmanager
+def _rounds_to(path: Path | None) -> Iterator[Callable[[Any], None]]:
+    """Return what writes the favourable rounds of a shoe of cards to a new file; without a path,
+    what does nothing. Raises ReportUnusable."""
+    from sabot.integrity.favourable import FAVOURABLE, favourable_rounds
+
+    if path is None:
+        yield lambda shoe: None
+        return
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(FAVOURABLE)
+            try:
+                yield lambda shoe: rows.writerows(map(_cells, favourable_rounds(shoe)))
+            except BaseException:  # a file that stops in the middle would look whole
+                path.unlink(missing_ok=True)
+                raise
+    except FileExistsError:
+        raise ReportUnusable(f"{path}: exists already; name another file with --rounds") from None
+    except OSError as error:
+        raise ReportUnusable(
+            f"{path}: cannot be written ({error.strerror}); name another file with --rounds"
+        ) from None
+
+
+def _cells(row: tuple[str, int, int, str, float]) -> tuple[object, ...]:
+    unit, *others = row
+    return (cell_of(unit), *others)
 
 
 def _check_replaceable(out: Path) -> None:

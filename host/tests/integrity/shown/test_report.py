@@ -1,7 +1,9 @@
 """The command and its report: what they say of planted cheats, and that page and report agree."""
 
+import csv
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -14,7 +16,9 @@ from sabot.cli import app
 from sabot.errors import ReportUnusable
 from sabot.games.baccarat import catalogue
 from sabot.integrity.analyses import ANALYSES
-from sabot.integrity.finding import HOLM
+from sabot.integrity.favourable import Favourable
+from sabot.integrity.finding import HOLM, Ledger
+from sabot.integrity.over_log import look_through
 from sabot.integrity.shown.words import CANNOT_KNOW, ENDED_ONLY, METHODS
 from sabot.log.store import open_store
 
@@ -115,6 +119,22 @@ def test_the_report_says_what_the_page_says_and_has_its_pictures(log: Path, tmp_
         assert sentence in page, sentence
         assert sentence.replace("'", "&#x27;") in report, sentence
     assert METHODS.keys() == ANALYSES.keys()
+
+
+def test_every_favourable_round_comes_as_a_row_of_a_file(log: Path, tmp_path: Path) -> None:
+    path = tmp_path / "rounds.csv"
+    _run(log, "--analysis", "favourable", "--rounds", str(path))
+    rows = list(csv.DictReader(path.open()))
+    figures = Favourable(Ledger())
+    look_through(log, ["SHOE-1"], only=["favourable"], each=figures.take)
+    counted = {each.wager: each.favourable for each in figures.figures() if each.favourable}
+    assert Counter(row["wager"] for row in rows) == counted
+    best = max((row for row in rows if row["wager"] == "dragon_7"), key=lambda r: float(r["units"]))
+    (dragon,) = (each for each in figures.figures() if each.wager == "dragon_7")
+    assert (int(best["shoe"]), int(best["round"])) == dragon.best[0][1][1:]
+    assert float(best["units"]) == pytest.approx(dragon.best[0][0], abs=1e-6)
+    done = _run(log, "--analysis", "favourable", "--rounds", str(path))
+    assert isinstance(done.exception, ReportUnusable)
 
 
 def test_a_shoe_in_play_is_counted_and_nothing_of_it_is_said(tmp_path: Path) -> None:
