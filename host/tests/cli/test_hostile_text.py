@@ -118,6 +118,8 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     "incidents": lambda _: _on_logs("incidents"),
     "integrity": lambda _: [
         *_on_logs("integrity", "--limit", "0.5"),
+        *(["integrity", "--db", db, "-o", f"out/{db}.html"] for db in _LOGS),
+        ["integrity", "--db", "hostile.sqlite", "--rounds", "junk"],
         ["integrity", "--db", "hostile.sqlite", "--wagers", "junk"],
         ["integrity", "--db", "hostile.sqlite", "--known", "junk"],
     ],

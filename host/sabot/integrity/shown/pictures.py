@@ -12,6 +12,7 @@ from sabot.integrity.groups import ALL
 from sabot.integrity.neighbours import expected_after
 from sabot.integrity.over_log import Outcome
 from sabot.integrity.shuffle import Shuffle, ShuffleFigures
+from sabot.text import printable
 from sabot_protocol import cards
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ def _of_shuffle(figures: Sequence[ShuffleFigures]) -> "tuple[str, Figure] | None
             str(riffles), (at, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom",
             color="0.4",
         )  # fmt: skip
-    names = [each.about for each in shown]
-    axis.set_yticks(rows, [name.replace("$", r"\$") for name in names])
+    names = [printable(each.about) for each in shown]
+    axis.set_yticks(rows, names, parse_math=False)
     axis.set_xlabel("neighbours shared with the shoe before; above: what so many riffles leave")
     axis.set_xlim(0, max(240, *(each.shared * 1.05 for each in shown)))
     axis.legend(loc="lower right")

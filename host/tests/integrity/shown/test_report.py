@@ -150,3 +150,16 @@ def test_a_shoe_in_play_is_counted_and_nothing_of_it_is_said(tmp_path: Path) -> 
     done = _run(path, "-o", str(tmp_path / "report.html"))
     assert done.exit_code == 0 and "left out: 1" in done.stderr
     assert "shoe 2" not in done.output + (tmp_path / "report.html").read_text()
+
+
+def test_names_that_look_like_formulas_or_controls_are_drawn_as_they_are(tmp_path: Path) -> None:
+    random = Random(40)
+    path = tmp_path / "log.sqlite"
+    with open_store(path, create=True) as store:
+        dealt = LoggedCards(store, "$\\frac{\x1b[31m$_", "$x^$", catalogue.document("ez-midi"))
+        dealt.deal(shuffled(random))
+        dealt.deal(shuffled(random))
+        dealt.save()
+        store.derive()
+    assert _run(path, "-o", str(tmp_path / "report.html")).exit_code == 0
+    assert "\x1b" not in (tmp_path / "report.html").read_text()
