@@ -71,12 +71,26 @@ class _Cell:
 
 
 @dataclass(slots=True)
+class _Ended:
+    """How the shoes of a game ended at a unit, or at all."""
+
+    shoes: int = 0
+    shorts: int = 0
+    places: list[Place] = field(default_factory=list)
+    """The last short ones."""
+
+    def add(self, place: Place, *, short: bool) -> None:
+        self.shoes += 1
+        self.shorts += short
+        if short:
+            self.places = [*self.places[1 - MOST_PLACES :], place]
+
+
+@dataclass(slots=True)
 class _Group:
     """The shoes of cards of a group."""
 
     shoes: int = 0
-    short: list[Place] = field(default_factory=list)
-    """Short ones; only the first are kept."""
     shorts: int = 0
     cards: _Cell = field(default_factory=lambda: _Cell.of(KINDS))
     ranks: _Cell = field(default_factory=lambda: _Cell.of(RANKS))
@@ -112,6 +126,8 @@ class Composition:
         self._ledger = ledger
         self._members = Members()
         self._groups: dict[str, _Group] = defaultdict(_Group)
+        self._ended: dict[str, dict[str, _Ended]] = defaultdict(lambda: defaultdict(_Ended))
+        """By game and unit, because each game has its own place for the cut card."""
 
     def take(self, shoe: DealtShoe) -> None:
         """Take a shoe of cards."""
@@ -119,15 +135,16 @@ class Composition:
         counts = counts_of(known)
         self._judge_surplus(shoe, counts)
         ranks, suits = counts.reshape(SUITS, RANKS).sum(axis=0), counts.reshape(SUITS, RANKS).sum(1)
-        short = len(shoe.cards) < _SHORT_SHARE * shoe.size
+        # With one deck a shoe of cards is often one hand.
+        short = shoe.decks > 1 and len(shoe.cards) < _SHORT_SHARE * shoe.size
+        for unit in (shoe.unit, ALL):
+            self._ended[shoe.game][unit].add(shoe.place, short=short)
         parts = list(_parts(shoe))
         for about in self._members.add(shoe):
             group = self._groups[about]
             group.shoes += 1
             group.last = [*group.last[1 - MOST_PLACES :], shoe.place]
-            if short:
-                group.shorts += 1
-                group.short = [*group.short[1 - MOST_PLACES :], shoe.place]
+            group.shorts += short
             group.cards.add(counts, shoe.decks, len(known), shoe.size)
             group.ranks.add(ranks, shoe.decks * SUITS, len(known), shoe.size)
             group.suits.add(suits, shoe.decks * RANKS, len(known), shoe.size)
@@ -145,8 +162,10 @@ class Composition:
                 self._judge_kind(about, group, name, cell)
             for place, cell in group.places.items():
                 self._judge_place(about, group, place, cell)
-            if about.startswith("unit "):
-                self._judge_shorts(about, group, self._groups[ALL])
+        for units in self._ended.values():
+            everyone = units.pop(ALL)
+            for unit, ended in units.items():
+                self._judge_shorts(unit, ended, everyone)
 
     def figures(self) -> Iterator[CompositionFigures]:
         """What was counted of each group."""
@@ -194,7 +213,7 @@ class Composition:
                 chance, partial(_place_found, about, group, place, square, chance, cell, worst)
             )
 
-    def _judge_shorts(self, about: str, group: _Group, everyone: _Group) -> None:
+    def _judge_shorts(self, unit: str, group: _Ended, everyone: _Ended) -> None:
         others = everyone.shoes - group.shoes
         if others < 1:
             return
@@ -203,7 +222,7 @@ class Composition:
             stats.hypergeom.sf(group.shorts - 1, everyone.shoes, everyone.shorts, group.shoes)
         )
         rate = (everyone.shorts - group.shorts) / others
-        self._ledger.add(chance, partial(_shorts_found, about, group, rate, chance))
+        self._ledger.add(chance, partial(_shorts_found, f"unit {unit}", group, rate, chance))
 
 
 def _by_kind(group: _Group) -> dict[str, _Cell]:
@@ -315,7 +334,7 @@ def _place_found(
     )
 
 
-def _shorts_found(about: str, group: _Group, rate: float, chance: float) -> Finding:
+def _shorts_found(about: str, group: _Ended, rate: float, chance: float) -> Finding:
     return Finding(
         NAME,
         "short_shoes",
@@ -325,6 +344,6 @@ def _shorts_found(about: str, group: _Group, rate: float, chance: float) -> Find
         rate * group.shoes,
         chance,
         f"{group.shorts} of {group.shoes} shoes of cards ended before half of their cards had come "
-        f"out; at the other units {rate:.1%} do. Ask who ended them, and why.",
-        first_places(reversed(group.short)),
+        f"out; at the other units with this game {rate:.1%} do. Ask who ended them, and why.",
+        first_places(reversed(group.places)),
     )

@@ -63,6 +63,8 @@ class DealtShoe:
     rounds: npt.NDArray[np.int32]
     """The number of each round, and how many cards had come out when its betting was opened."""
     table: str = ""
+    game: str = ""
+    """The name of its game."""
     document: bytes = b""
     """SHA-256 of the game that dealt its rounds; empty if no round was decided."""
     began_unix_ms: int | None = None

@@ -104,6 +104,7 @@ class _Making:
     decks: int
     first_event: int
     began_unix_ms: int | None
+    game: str
     cards: list[int] = field(default_factory=list)
     seen: list[bool] = field(default_factory=list)
     rounds: list[tuple[int, int]] = field(default_factory=list)
@@ -150,6 +151,7 @@ class _Making:
             seen=np.array(self.seen, dtype=bool),
             rounds=np.array(self.rounds, dtype=np.int32).reshape(-1, 2),
             table=table,
+            game=self.game,
             document=self.document,
             began_unix_ms=self.began_unix_ms,
             also=known.of(unit, self.began_unix_ms),
@@ -189,7 +191,7 @@ def _made(rows: Sequence[Row], *, ended: bool) -> Iterator[_Making]:
         if isinstance(event, ShoeLoadedEvent):
             if making is not None and not making.broken:
                 yield making
-            making = _Making(event.shoe, event.decks, event.number, event.unix_ms)
+            making = _Making(event.shoe, event.decks, event.number, event.unix_ms, event.game)
             making.broken = not 1 <= event.decks <= _MOST_DECKS
         elif making is not None:
             if event is None or isinstance(event, GapEvent):

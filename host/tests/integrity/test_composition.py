@@ -102,3 +102,14 @@ def test_a_shoe_of_which_every_card_came_out_names_a_missing_card_for_certain() 
 def test_more_cards_than_were_loaded_are_no_error() -> None:
     found = _found([shoe_of([*shuffled(Random(7)), 3, 4])])
     assert {each.test for each in found} == {"surplus", "too_many"}
+
+
+def test_games_of_which_few_cards_come_out_are_compared_with_their_own_kind() -> None:
+    random = Random(8)
+    shoes = [_dealt(random, new_cards(), n, f"SHOE-{n % 3}") for n in range(60)]
+    for number in range(60):
+        unit = f"POKER-{number % 2}"
+        shoes.append(shoe_of(shuffled(random, 1)[:21], number, unit, decks=1, game="holdem"))
+        unit = f"BOXES-{number % 2}"
+        shoes.append(shoe_of(shuffled(random, 6)[:150], number, unit, decks=6, game="blackjack"))
+    assert not [each for each in _found(shoes) if each.test == "short_shoes"]
