@@ -55,7 +55,7 @@ def _draw_honest(axis: "Axes", found: Curves) -> None:
     limits = list(found.false_alarms)
     axis.plot(limits, limits, "--", color="0.5", label="the limit that was set")
     shares = [max(share, 1e-4) for share in found.false_alarms.values()]
-    axis.plot(limits, shares, "o-", color=_COLOURS[0], label="found")
+    axis.plot(limits, shares, "o-", color=_COLOURS[0], label="found (none: at the bottom)")
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlabel("limit of the corrected chance")
