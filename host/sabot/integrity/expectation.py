@@ -19,7 +19,8 @@ from sabot.games.baccarat.wagers import WAGERS, outcome_of
 from sabot.integrity.dealt_shoe import RANKS, UNKNOWN, Counts, DealtShoe, Expected, Units
 from sabot_firmware.table import rules
 from sabot_protocol import cards
-from sabot_protocol.games import Game, GameError
+from sabot_protocol.baccarat import Game
+from sabot_protocol.games import GameError
 
 KeptGame = Callable[[bytes], bytes | None]
 """Returns the game document with a SHA-256; None if the log does not have it."""

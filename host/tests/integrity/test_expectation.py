@@ -17,7 +17,7 @@ from sabot.games.baccarat.wagers import WAGERS, outcome_of
 from sabot.integrity.expectation import Expectations, full_shoe, left_before_rounds
 from sabot_firmware.table import rules
 from sabot_protocol import cards
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 _EZ = Game(catalogue.document("ez-midi"))
 _EFFECTS_PERCENT = {8: 0.538, 9: 0.479, 7: -0.358, 6: -0.324, 4: -0.268, 5: -0.263}

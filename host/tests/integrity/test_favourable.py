@@ -11,7 +11,7 @@ from sabot.integrity.dealt_shoe import DealtShoe, Expected
 from sabot.integrity.expectation import ByGame
 from sabot.integrity.favourable import Favourable, FavourableFigures
 from sabot.integrity.finding import Finding, Ledger
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 _DOCUMENT = catalogue.document("ez-midi")
 _SHA256 = Game(_DOCUMENT).sha256

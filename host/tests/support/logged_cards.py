@@ -11,7 +11,8 @@ from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import Store
 from sabot_hil.sweeps.integrity.planted import burned, rounds_of_shoe
-from sabot_protocol import enums, events, games
+from sabot_protocol import baccarat as baccarat_game
+from sabot_protocol import enums, events
 from sabot_protocol.schema import Shape
 
 START_UNIX_MS = 1_795_000_000_000
@@ -24,9 +25,9 @@ class LoggedCards:
     def __init__(self, store: Store, unit: str, table: str = "12", game: bytes = b"") -> None:
         self._store = store
         self._unit = unit
-        self._document = game or games.document_of(games.MINI_NAME)
+        self._document = game or baccarat_game.document_of(baccarat_game.MINI_NAME)
         store.keep_game(self._document)
-        self._game = games.Game(self._document)
+        self._game = baccarat_game.Game(self._document)
         self._number = self._t_ms = 0
         self._shoe = 0
         self._records: list[bytes] = []

@@ -22,7 +22,7 @@ from sabot.integrity.over_log import look_through
 from sabot.log.store import open_store
 from sabot_hil.kit.runner import BUILD
 from sabot_hil.sweeps.integrity.planted import dealt, shuffled
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 _SHOES = 10_000
 _UNITS = 100

@@ -11,7 +11,7 @@ import numpy as np
 from sabot.games.baccarat import catalogue
 from sabot.integrity.dealt_shoe import DealtShoe
 from sabot.integrity.expectation import ByGame
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 _ORDER = ("player_1", "banker_1", "player_2", "banker_2")
 # The Banker's third card, by the Banker's total: the points of the Player's third card.
