@@ -127,8 +127,9 @@ class Producer:
                 if not self._is_same(unit, span):
                     return 0
                 making, begin = unit_messages(
-                    self._context, unit, span.up_to, with_incidents=self._with_incidents
-                )
+                    self._context, unit, span.up_to,
+                    with_incidents=self._with_incidents, with_held=True,
+                )  # fmt: skip
                 for some in chunks(self._follower.records(unit, begin - 1, span.up_to)):
                     for _ in making.add(some):
                         pass  # they are in the outbox

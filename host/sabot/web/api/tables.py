@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 
 from starlette.responses import Response
 
-from sabot.floor import wall
+from sabot.floor import dealt_cards, wall
 from sabot.floor.dealt_cards import DealtCards
 from sabot.floor.live import Floor
 from sabot.floor.wall import TileFields, by_need
@@ -17,7 +17,7 @@ from sabot.reports.roads import Outcome, bead_plate, big_road, outcomes_of
 from sabot.web.access import Visit
 from sabot.web.api.operations import Open, Operation
 from sabot.web.feed import FeedResponse
-from sabot.web.pages.table import counts_of, tile_of
+from sabot.web.pages.table import counts_of, laid_open_of, tile_of
 from sabot.web.sources import Changed
 
 
@@ -70,7 +70,8 @@ class Roads(TypedDict):
 
 
 class Counts(TypedDict):
-    """How many of each card of a shoe of cards were dealt."""
+    """How many of each card came out of the last shoe of cards that has ended. Nothing is counted
+    of one in play, so `ended` is true."""
 
     shoe: int
     ended: bool
@@ -80,12 +81,21 @@ class Counts(TypedDict):
     cards: Mapping[str, int]
 
 
+class LaidOpen(TypedDict):
+    """The cards of a round of the shoe of cards in play that lay face up, as they came; those that
+    were burned before the first round are of round 0."""
+
+    round: int
+    cards: list[str]
+
+
 class Table(Tile):
     """A table, with its rounds in place of their number."""
 
     rounds: list[Dealt]  # type: ignore[misc]
     roads: Roads
     counts: Counts | None
+    laid_open: list[LaidOpen] | None
 
 
 class _Wall(TypedDict):
@@ -134,12 +144,14 @@ def _table(visit: Visit) -> Table:
     rounds = tile.table.rounds
     outcomes = outcomes_of(each for each in rounds if isinstance(each, Round))
     dealt, may_see = counts_of(visit, tile), visit.may("round")
+    open_ = laid_open_of(visit, tile)
     shown = rounds if may_see else map(without_cards, rounds)
     return {
         **tile_json(tile, cards=may_see),
         "rounds": [each.as_json() for each in shown],
         "roads": _roads(outcomes),
         "counts": None if dealt is None else _counts(dealt),
+        "laid_open": None if open_ is None else [*map(_laid_open, open_)],
     }
 
 
@@ -213,12 +225,16 @@ def _derived(cells: list[DerivedCell]) -> list[Cell]:
 def _counts(dealt: DealtCards) -> Counts:
     return {
         "shoe": dealt.shoe,
-        "ended": dealt.ended,
+        "ended": True,
         "decks": dealt.decks,
         "face_down": dealt.face_down,
         "not_understood": dealt.not_understood,
         "cards": dict(sorted(dealt.counts.items())),
     }
+
+
+def _laid_open(some: dealt_cards.LaidOpen) -> LaidOpen:
+    return {"round": some.round, "cards": [*some.cards]}
 
 
 def _now_unix_ms() -> int:

@@ -19,7 +19,7 @@ _RIGHTS = {
     "round": "a round",
     "search": "the search",
     "records": "raw records and MACs",
-    "counts": "the cards that came out of a shoe of cards in play",
+    "counts": "all cards that lay face up in a shoe of cards in play",
     "alerts": "alerts",
     "acknowledge": "acknowledging alerts",
     "health": "the health of the sensors",
