@@ -52,8 +52,8 @@ def armed(screens: Screens, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     for unit in (BACCARAT, MIDI, BOXES, HANDS):
         keys.put(unit, TEST_KEY)
     services = replace(
-        screens.app.state.services, open_bundles=True, keys=keys, operator=OPERATOR, captures=folder,
-        prover=Prover(keys),
+        screens.app.state.services, keys=keys, operator=OPERATOR, captures=folder,
+        open_bundles=True, prover=Prover(keys),
     )  # fmt: skip
     yield replace(screens, app=make_app(services))
 

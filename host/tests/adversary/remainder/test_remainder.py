@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from host.tests.support.helpers import FirmwareLog, new_log, stored
 from host.tests.support.screens import ORIGIN, PASSWORD, Screens
 from sabot.cli import app
 from sabot.cli.commands import MODULES
+from sabot.cli.screens.serve import AtHand, _open_bundles
 from sabot.desk.desk import Desk
 from sabot.desk.roles import ROLES
 from sabot.feeds.message import HELD_ROUNDS, ROUNDS, Position
@@ -168,6 +170,22 @@ def test_a_bundle_of_a_shoe_of_cards_in_play_is_the_choice_of_the_house(tmp_path
         made.draw("end")
         here.store.append("U", stored(made.records[so_far:]))
         assert _bundle(client, page, "bundle").status_code == 200
+
+
+def test_a_house_that_has_given_out_bundles_goes_on_and_a_line_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = FirmwareLog().load().draw("AC", "2H", "next", "9C", "KC", "TD", "9H")
+    with screens_with(tmp_path, made) as here:
+        services = here.app.state.services
+        at_hand = AtHand(services.zone, None, services.operator)
+        assert not _open_bundles(at_hand, here.desk) and not capsys.readouterr().err
+        assert _bundle(here.visitor("surveillance"), "/rounds/U/1/1", "bundle").status_code == 200
+        assert _open_bundles(at_hand, here.desk)
+        assert "--no-open-bundles" in capsys.readouterr().err
+        for chosen in (True, False):
+            assert _open_bundles(replace(at_hand, open_bundles=chosen), here.desk) == chosen
+        assert not capsys.readouterr().err
 
 
 def _bundle(client: TestClient, page: str, what: str) -> Response:
