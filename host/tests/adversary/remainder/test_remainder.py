@@ -273,6 +273,8 @@ _COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "incidents": [("incidents",), ("incidents", "--json")],
     "tables": [("tables",), ("tables", "--json")],
     "units": [("units",), ("units", "--json")],
+    "pace": [("pace", "--by", by) for by in ("table", "hour", "person")] + [("pace", "--json")],
+    "roster": [("roster", "list", "--json")],
     "users": [("users", "list", "--json")],
     "desk": [("desk", "--json")],
     "verify": [("verify",), ("verify", "--json")],
