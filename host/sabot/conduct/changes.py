@@ -66,7 +66,8 @@ def change_in(series: Sequence[float]) -> Change | None:
     likeness = _likeness([*_centred(ranks[:at]), *_centred(ranks[at:])])
     exponent = 6 * best**2 / (count**3 + count**2) / likeness
     chance = min(1.0, 2 * math.exp(-exponent))
-    return Change(at, median(series[:at]), median(series[at:]), best, likeness, chance, count)
+    before, after = float(median(series[:at])), float(median(series[at:]))
+    return Change(at, before, after, best, likeness, chance, count)
 
 
 def changes_in(

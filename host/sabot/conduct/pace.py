@@ -245,4 +245,4 @@ def figures_of(rounds: Iterable[RoundTimes], shoes: Iterable[ShoeTimes] = ()) ->
 
 def _median(values: Iterable[float | None]) -> float | None:
     known = [each for each in values if each is not None]
-    return median(known) if known else None
+    return float(median(known)) if known else None

@@ -78,6 +78,9 @@ class Desk:
         self._more = 0  # refused since then, and not noted
         self._alerts = AlertLog()
         self._seen = 0  # the last note in `_alerts`
+        self._roster_lock = threading.Lock()  # of what follows
+        self._roster = Roster()
+        self._rostered = 0  # the last note in `_roster`
 
     @classmethod
     def make(
@@ -299,7 +302,11 @@ class Desk:
 
     def roster(self) -> Roster:
         """Who is on duty where, as noted so far."""
-        return Roster(self.notes())
+        with self._roster_lock:
+            for note in self.notes(self._rostered):
+                self._roster.add(note)
+                self._rostered = note.number
+            return self._roster
 
     def notes(self, after: int = 0) -> Iterator[Note]:
         """Yield the notes with a higher number than `after`."""

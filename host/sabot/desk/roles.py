@@ -15,6 +15,7 @@ RIGHTS: dict[str, frozenset[str]] = {
     # role (log/reading/remainder.py).
     "counts": frozenset({"surveillance"}),
     "alerts": frozenset({"floor", "surveillance", "technician"}),
+    # Also who is on duty at a table: to see it, and to sign on and off.
     "acknowledge": frozenset({"floor", "surveillance"}),
     "health": frozenset({"technician", "surveillance"}),
     "export": frozenset({"surveillance"}),

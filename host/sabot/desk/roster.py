@@ -78,10 +78,14 @@ class Roster:
         """In the order in which they were noted."""
         self._of: dict[str, list[OnDuty]] = {}
         for note in notes:
-            if note.kind == KIND:
-                found = OnDuty(Shift(**note.fields), note.number, note.unix_ms, note.by)
-                self.all.append(found)
-                self._of.setdefault(found.shift.table, []).append(found)
+            self.add(note)
+
+    def add(self, note: Note) -> None:
+        """Take the next note; of other kinds it is passed over."""
+        if note.kind == KIND:
+            found = OnDuty(Shift(**note.fields), note.number, note.unix_ms, note.by)
+            self.all.append(found)
+            self._of.setdefault(found.shift.table, []).append(found)
 
     def on(self, table: str, unix_ms: int | None) -> dict[str, str]:
         """Who was on duty at a table at a time: pseudonyms, by task."""

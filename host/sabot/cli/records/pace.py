@@ -1,5 +1,6 @@
 """`sabot pace`: how tables are dealt, by hour, shift and person, and what changed."""
 
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from typing import Annotated, Any
 
@@ -57,14 +58,7 @@ def pace(
     figures = grouped(found, by, where)
     changes, tested = changes_of(found)
     if as_json:
-        print_json(
-            {
-                "groups": [_figures_json(*key, each) for key, each in figures.items()],
-                "changes": [_change_json(each, where) for each in changes],
-                "tested": tested,
-                "rate": RATE,
-            }
-        )
+        print_json(as_object(figures, changes, tested, where))
         return
     if not figures:
         console.print(plain(f"{chosen.db}: no rounds"), soft_wrap=True)
@@ -79,6 +73,21 @@ def pace(
         "one.",
         soft_wrap=True,
     )
+
+
+def as_object(
+    figures: Mapping[tuple[str, str], Figures],
+    changes: Iterable[FoundChange],
+    tested: int,
+    zone: tzinfo,
+) -> dict[str, Any]:
+    """What `--json` prints."""
+    return {
+        "groups": [_figures_json(*key, each) for key, each in figures.items()],
+        "changes": [_change_json(each, zone) for each in changes],
+        "tested": tested,
+        "rate": RATE,
+    }
 
 
 def _cells(table: str, group: str, of: Figures) -> list[Any]:

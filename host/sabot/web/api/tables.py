@@ -4,8 +4,11 @@ import time
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from sabot.desk.roster import DEALER, SUPERVISOR
+from sabot.errors import DeskRefused
 from sabot.floor import dealt_cards, wall
 from sabot.floor.dealt_cards import DealtCards
 from sabot.floor.live import Floor
@@ -17,7 +20,8 @@ from sabot.reports.roads import Outcome, bead_plate, big_road, outcomes_of
 from sabot.web.access import Visit
 from sabot.web.api.operations import Open, Operation
 from sabot.web.feed import FeedResponse
-from sabot.web.pages.table import counts_of, laid_open_of, tile_of
+from sabot.web.pages.duty import note
+from sabot.web.pages.table import counts_of, laid_open_of, on_duty, tile_of
 from sabot.web.sources import Changed
 
 
@@ -89,6 +93,13 @@ class LaidOpen(TypedDict):
     cards: list[str]
 
 
+class OnDuty(TypedDict):
+    """Who is on duty at a table now: pseudonyms, null where no one has said it."""
+
+    dealer: str | None
+    supervisor: str | None
+
+
 class Table(Tile):
     """A table, with its rounds in place of their number."""
 
@@ -96,6 +107,13 @@ class Table(Tile):
     roads: Roads
     counts: Counts | None
     laid_open: list[LaidOpen] | None
+    on_duty: OnDuty | None
+
+
+class Done(TypedDict):
+    """It was done."""
+
+    done: bool
 
 
 class _Wall(TypedDict):
@@ -144,15 +162,26 @@ def _table(visit: Visit) -> Table:
     rounds = tile.table.rounds
     outcomes = outcomes_of(each for each in rounds if isinstance(each, Round))
     dealt, may_see = counts_of(visit, tile), visit.may("round")
-    open_ = laid_open_of(visit, tile)
+    open_, on = laid_open_of(visit, tile), on_duty(visit, tile.table.name)
     shown = rounds if may_see else map(without_cards, rounds)
     return {
         **tile_json(tile, cards=may_see),
         "rounds": [each.as_json() for each in shown],
         "roads": _roads(outcomes),
         "counts": None if dealt is None else _counts(dealt),
+        "on_duty": None
+        if on is None
+        else {"dealer": on.get(DEALER), "supervisor": on.get(SUPERVISOR)},
         "laid_open": None if open_ is None else [*map(_laid_open, open_)],
     }
+
+
+def _duty(visit: Visit) -> Done:
+    try:
+        note(visit, visit.form.get("unit", ""))
+    except DeskRefused as error:
+        raise HTTPException(400, str(error)) from None
+    return {"done": True}
 
 
 def _live(visit: Visit) -> Response:
@@ -255,6 +284,15 @@ OPERATIONS = [
         _table,
         "table",
         "One table: its rounds, its roads, and its cards as far as the role may see",
+    ),
+    Operation(
+        "POST",
+        "/api/tables/duty",
+        _duty,
+        "acknowledge",
+        "Note who has a task (dealer or supervisor) at a unit's table from now on; without a "
+        "person that no one has it any more",
+        body=("unit", "task", "person"),
     ),
     Operation(
         "GET",

@@ -7,6 +7,7 @@ from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from sabot.desk.roster import LONGEST_WORD, TASKS
 from sabot.floor.dealt_cards import DealtCards, LaidOpen, laid_open, last_dealt_cards
 from sabot.floor.wall import Tile
 from sabot.log import boards
@@ -36,6 +37,9 @@ def _table(visit: Visit) -> Response:
         "t": view_of(tile, _now_unix_ms(), cards=visit.may("round")),
         "parts": {id_: Markup(html) for id_, html in _parts(visit, tile).items()},
         "health": unit_of(name, visit.services.store) if visit.may("health") else None,
+        "on_duty": on_duty(visit, tile.table.name),
+        "tasks": TASKS,
+        "most": LONGEST_WORD,
         "seams": [seam.text() for seam in seams if seam.unit == boards.unit_of(name)],
     }
     return page(visit, "table.html", shown)
@@ -114,6 +118,13 @@ def laid_open_of(visit: Visit, tile: Tile) -> list[LaidOpen] | None:
     if table.phase == "no_cards" or not visit.may("counts"):
         return None
     return laid_open(visit.services.store, table.unit, table.shoe)
+
+
+def on_duty(visit: Visit, table: str) -> dict[str, str] | None:
+    """Who is on duty at a table now, by task; None if the visitor may not see it."""
+    if not visit.may("acknowledge"):
+        return None
+    return visit.services.desk.roster().on(table, _now_unix_ms())
 
 
 def _face_down(dealt: Dealt | None) -> list[int]:

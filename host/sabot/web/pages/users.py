@@ -21,7 +21,7 @@ _RIGHTS = {
     "records": "raw records and MACs",
     "counts": "all cards that lay face up in a shoe of cards in play",
     "alerts": "alerts",
-    "acknowledge": "acknowledging alerts",
+    "acknowledge": "acknowledging alerts; who is on duty at a table, signing on and off",
     "health": "the health of the sensors",
     "export": "a round's printed page and signed bundle",
     "users": "users",
