@@ -165,6 +165,7 @@ def _of_duty(house: Path) -> Iterator[tuple[str, str]]:
         signed_on = Shift("12", "supervisor", "B", 1_795_000_000_000, None)
         Desk(store).note_shifts([signed_on], by="ada")
     (house / "roster.names").write_text('{"A": "Ann Lee"}')
+    yield "incidents", _run("incidents", "--db", "chained", "--json")
     yield "roster list", _run("roster", "list", "--db", "chained", "--json")
     yield "pace", _run("pace", "--db", "chained", "--json")
     change = Change(20, 45.0, 49.0, 400, 1.2, 0.0001, 40)

@@ -104,6 +104,8 @@ def _as_json(
     each: Incident, tables: Mapping[str, Tables], zone: tzinfo, roster: Roster
 ) -> dict[str, Any]:
     shown = {"unit": "", "table": _table_of(each, tables)} | each.as_json(zone)
+    if not roster.all:
+        return shown
     on_duty = _on_duty(each, tables, roster)
     return shown | {"on_duty": {task: on_duty.get(task) for task in TASKS}}
 
