@@ -173,6 +173,13 @@ class ShoeMessages:
                 self._put_incident(each, made)
         return made.in_order()
 
+    def end(self, event: int) -> list[Message]:
+        """The messages of the rounds of a shoe of cards that never ends, because its board was
+        replaced. They are those of the number after the last one of its events."""
+        made = _Making(event)
+        made.add_held(self.in_play)
+        return made.made
+
     def _take_round(self, event: Event, made: _Making) -> None:
         if self.held is not None and self.held.reveal is not self._reveal:
             self.held.reveal.add(event)

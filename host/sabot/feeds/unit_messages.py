@@ -25,6 +25,7 @@ from sabot.link.events import (
 from sabot.link.wire import WireError
 from sabot.log.follow import RawRecord
 from sabot.log.found import LARGEST
+from sabot.log.reading.remainder import is_replaced
 from sabot.log.reveal import Reveal, ShownGames, place_before
 from sabot.log.store import Filter, Store
 
@@ -74,6 +75,10 @@ class UnitMessages:
             self._any = True
             yield from self._shoe.add(event_of(values), values)
 
+    def end(self, event: int) -> list[Message]:
+        """As `ShoeMessages.end`; `event` is the number after the board's last one."""
+        return self._shoe.end(event)
+
 
 def unit_messages(
     context: "Context",
@@ -109,6 +114,9 @@ def messages_between(
         for each in made.add(some):
             if each.position > after:
                 yield each
+    newest = context.store.last_number(unit)
+    if with_held and last > newest and is_replaced(context.store, unit):
+        yield from (each for each in made.end(newest + 1) if each.position > after)
 
 
 def chunks(records: Iterable[RawRecord]) -> Iterator[list[RawRecord]]:

@@ -13,6 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from host.tests.feeds.test_unit_messages import busy_log
+from host.tests.support.boards import Boards
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
 from sabot.feeds import pull
 from sabot.feeds.config import Config, Feed
@@ -205,6 +206,26 @@ def test_no_round_is_passed_over_when_the_house_turns_it_on_or_off(tmp_path: Pat
         log.draw("end")
         store.append("U", stored(log.records[so_far:]))
         assert len(_fed(store, folder, _OFF)[0].rounds()) == 3, "again, with the same ids"
+
+
+@pytest.mark.parametrize("fed_before", [True, False])
+def test_the_rounds_of_a_board_that_was_replaced_in_play_come_with_the_new_board(
+    tmp_path: Path, fed_before: bool
+) -> None:
+    two = Boards(2, shoes=1)
+    _dealt(two.logs[0], 3, 9)
+    folder = _folder(tmp_path, "house")
+    with new_log(tmp_path / "log") as store:
+        store.append("U1", two.records(1))
+        before = _fed(store, folder, _OFF)[0].rounds() if fed_before else []
+        assert {shoe for shoe, _ in before} == ({1} if fed_before else set())
+        store.keep_seam(two.seam(2))
+        store.append("U1~2", two.records(2))
+        taken, _ = _fed(store, folder, _OFF)
+        of_first = [each for each in taken.messages if each.unit == "U1"]
+        assert [shoe for shoe, _ in before + taken.rounds()].count(2) == 3
+        assert {each.what for each in of_first if '"shoe":2' in each.body.decode()} >= {HELD_ROUNDS}
+        assert _fed(store, folder, _OFF)[0].messages == []
 
 
 def test_missing_rounds_are_not_those_of_a_shoe_of_cards_in_play(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class EndedShoe:
 def shoe_in_play(store: Store, unit: str) -> ShoeInPlay | None:
     """The shoe of cards that a board deals, as far as the log knows; None if none is in play.
 
-    Of a board that another one has replaced none is, once that one has had cards loaded.
+    Of a board that another one has replaced none is.
     """
     edge = next(_newest(store, unit, _EDGES), None)
     first = 1 if edge is None else edge.number
@@ -69,7 +69,7 @@ def shoe_in_play(store: Store, unit: str) -> ShoeInPlay | None:
         if later is None:
             return None
         shoe = later.shoe
-    return None if _is_replaced(store, unit) else ShoeInPlay(shoe, first)
+    return None if is_replaced(store, unit) else ShoeInPlay(shoe, first)
 
 
 def ended_shoe(store: Store, unit: str, shoe: int, kinds: Sequence[str] = ()) -> EndedShoe | None:
@@ -96,14 +96,10 @@ def last_ended_shoe(store: Store, unit: str, kinds: Sequence[str] = ()) -> Ended
     return None if newest is None else ended_shoe(store, unit, newest.shoe, kinds)
 
 
-def _is_replaced(store: Store, unit: str) -> bool:
-    later = boards.after(unit)
-    known = set(store.units())
-    while later in known:
-        if any(store.rows(Filter(later, kinds=("shoe_loaded",)))):
-            return True
-        later = boards.after(later)
-    return False
+def is_replaced(store: Store, unit: str) -> bool:
+    """Whether the log has events of the board that took the place of this one: no more will come of
+    this one, and a shoe of cards that it had in play never ends otherwise."""
+    return boards.after(unit) in store.units()
 
 
 def _newest(
