@@ -47,7 +47,7 @@ def deal_some(made: FirmwareLog, seed: int) -> None:
         made.draw(name)
 
 
-def told_by(text: str, drawn: Counter[str]) -> str:
+def what_it_tells(text: str, drawn: Counter[str]) -> str:
     """What a text tells of what is left when these cards have come; empty if nothing."""
     plain = re.sub(r"<[^>]*>", " ", text)
     numbers = [int(each) for each in re.findall(r"(?<![\w.#-])(?<!\d:)\d+(?![\w.-]|:\d)", plain)]

@@ -28,7 +28,7 @@ from host.tests.adversary.remainder.telling import (
     TABLE,
     UNIT,
     log,
-    told_by,
+    what_it_tells,
 )
 from host.tests.adversary.screens.floors import screens_with
 from host.tests.support.chained import FIRST_KEY
@@ -104,11 +104,15 @@ def _filled(path: str) -> str:
 def test_the_finder_finds_what_it_looks_for(drawn: Counter[str]) -> None:
     ranks = [sum(drawn[rank + suit] for suit in "SHDC") for rank in "A23456789TJQK"]
     left = [32 - came for came in ranks]
-    assert told_by(json.dumps({"cards": dict(sorted(drawn.items()))}), drawn)
-    assert told_by("<tr>" + "".join(f"<td>{each}</td>" for each in left), drawn)
-    assert told_by(" ".join(map(str, ranks)), drawn) and told_by('{"cards_left": 7}', drawn)
-    assert told_by(f"{416 - drawn.total()} cards", drawn)
-    assert not told_by(" ".join(sorted(drawn)), drawn) and not told_by("[1, 2, 3]", drawn)
+    assert what_it_tells(json.dumps({"cards": dict(sorted(drawn.items()))}), drawn)
+    assert what_it_tells("<tr>" + "".join(f"<td>{each}</td>" for each in left), drawn)
+    assert what_it_tells(" ".join(map(str, ranks)), drawn) and what_it_tells(
+        '{"cards_left": 7}', drawn
+    )
+    assert what_it_tells(f"{416 - drawn.total()} cards", drawn)
+    assert not what_it_tells(" ".join(sorted(drawn)), drawn) and not what_it_tells(
+        "[1, 2, 3]", drawn
+    )
 
 
 def test_no_operation_of_the_api_tells_it_to_any_role(
@@ -123,7 +127,7 @@ def test_no_operation_of_the_api_tells_it_to_any_role(
             answer = client.get(_filled(path))
             assert answer.status_code in (200, 401, 403), (path, answer.text)
             answered |= {path} if answer.status_code == 200 else set()
-            assert not told_by(answer.text, drawn), (role, path)
+            assert not what_it_tells(answer.text, drawn), (role, path)
     assert answered == {*asked}
 
 
@@ -141,7 +145,7 @@ def test_no_page_and_no_feed_of_one_tells_it_to_any_role(
         for path in paths:
             answer = client.get(_filled(path))
             answered |= {path} if answer.status_code == 200 else set()
-            assert not told_by(answer.text, drawn), (role, path)
+            assert not what_it_tells(answer.text, drawn), (role, path)
     assert paths - answered <= {
         "/rounds/{unit:path}/{shoe}/{round}/passes/{name}", "/static/{version}/{name}",
     }  # fmt: skip
@@ -155,7 +159,7 @@ def test_what_surveillance_downloads_does_not_tell_it(
     for what in ("bundle", "printed"):
         answer = _bundle(client, page, what)
         assert answer.status_code == 200, answer.text
-        assert not told_by(answer.content.decode(errors="replace"), drawn)
+        assert not what_it_tells(answer.content.decode(errors="replace"), drawn)
 
 
 def test_a_bundle_of_a_shoe_of_cards_in_play_is_the_choice_of_the_house(tmp_path: Path) -> None:
@@ -232,7 +236,7 @@ def test_the_count_of_the_shoe_of_cards_before_is_there_all_the_while(
             before[cards.name_of(record.event.card)] += 1
     for path in ("/tables/U", "/api/tables/U"):
         text = screens.visitor("surveillance").get(path).text
-        assert told_by(text, before) and not told_by(text, drawn)
+        assert what_it_tells(text, before) and not what_it_tells(text, drawn)
 
 
 def test_no_message_of_a_feed_tells_it(tmp_path: Path, drawn: Counter[str]) -> None:
@@ -242,7 +246,7 @@ def test_no_message_of_a_feed_tells_it(tmp_path: Path, drawn: Counter[str]) -> N
         made = [*messages_between(context, UNIT, Position(0, 0), 1 << 60, with_held=True)]
     assert {json.loads(each.body)["data"]["shoe"] for each in made if each.what == ROUNDS} == {1, 2}
     assert {json.loads(e.body)["data"]["shoe"] for e in made if e.what == HELD_ROUNDS} == {1}
-    assert not told_by("\n".join(each.body.decode() for each in made), drawn)
+    assert not what_it_tells("\n".join(each.body.decode() for each in made), drawn)
 
 
 def test_no_metric_and_no_screen_of_the_terminal_tells_it(
@@ -252,7 +256,7 @@ def test_no_metric_and_no_screen_of_the_terminal_tells_it(
     registry = CollectorRegistry()
     for each in (LogMetrics(screens.store), FloorMetrics(floor)):
         registry.register(each)
-    assert not told_by(generate_latest(registry).decode(), drawn)
+    assert not what_it_tells(generate_latest(registry).decode(), drawn)
     zone = screens.app.state.services.zone
     console = Console(width=200)
     with console.capture() as caught:
@@ -262,7 +266,7 @@ def test_no_metric_and_no_screen_of_the_terminal_tells_it(
                 table_text.last_rounds(tile, zone), *tile_text.cells(tile, 0),
             ):  # fmt: skip
                 console.print(text)
-    assert not told_by(caught.get(), drawn)
+    assert not what_it_tells(caught.get(), drawn)
 
 
 _ONE = ("--unit", UNIT)
@@ -330,11 +334,11 @@ def test_no_command_and_no_file_that_one_writes_tells_it(
     for line in [line for lines in _COMMANDS.values() for line in lines]:
         done = CliRunner().invoke(app(), [*line, "--db", "log.sqlite"], env={"COLUMNS": "300"})
         assert done.exit_code != 2, (line, done.output)
-        assert not told_by(done.output, drawn), line
+        assert not what_it_tells(done.output, drawn), line
     written = [each for each in tmp_path.iterdir() if each.suffix in (".html", ".jsonl", ".sabot")]
     assert {each.name for each in written} == {"kept.jsonl", "open.html", "open.sabot"}
     for each in written:
-        assert not told_by(each.read_bytes().decode(errors="replace"), drawn), each
+        assert not what_it_tells(each.read_bytes().decode(errors="replace"), drawn), each
 
 
 def test_an_odds_command_knows_no_log() -> None:
