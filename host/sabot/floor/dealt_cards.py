@@ -47,6 +47,16 @@ class LaidOpen:
     cards: tuple[Card, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class FaceUp:
+    """What has lain face up in a shoe of cards so far."""
+
+    shoe: int
+    rounds: tuple[LaidOpen, ...]
+    not_understood: int | None
+    """As `DealtCards.not_understood`."""
+
+
 def last_dealt_cards(store: Store, unit: str) -> DealtCards | None:
     """Return what came out of the last shoe of cards that has ended; None if none has."""
     ended = last_ended_shoe(store, unit, _KINDS)
@@ -74,22 +84,26 @@ def dealt_cards(ended: EndedShoe) -> DealtCards:
     return DealtCards(ended.shoe, counts, face_down, decks, later)
 
 
-def laid_open(store: Store, unit: str, shoe: int) -> list[LaidOpen]:
+def laid_open(store: Store, unit: str, shoe: int) -> FaceUp:
     """Return the cards of a shoe of cards that have lain face up so far, by round. Nothing is
     counted."""
     events = list(_readable(store, Filter(unit, shoe=shoe, kinds=_KINDS)))
     hidden = hidden_round(store, unit)  # now: a round that begins later is not in `events`
     found: dict[int, list[Card]] = {}
+    later: int | None = None
     seal = RoundSeal()
     for event in events:
         if isinstance(event, ShoeLoadedEvent):  # a shoe that lost its memory counts from 1 again
-            found = {}
+            found, later = {}, None
         drawn = seal.add(event)
         if isinstance(event, CardEvent) and shown(event, hidden) is not None:
             drawn = [event]
         for card in drawn:
             found.setdefault(card.round, []).append(Card(cards.name_of(card.card)))
-    return [LaidOpen(number, tuple(each)) for number, each in found.items()]
+        if later is None and not event.understood:
+            later = event.number
+    rounds = (LaidOpen(number, tuple(each)) for number, each in found.items())
+    return FaceUp(shoe, tuple(rounds), later)
 
 
 def _readable(store: Store, wanted: Filter) -> Iterator[Event]:

@@ -93,6 +93,14 @@ class LaidOpen(TypedDict):
     cards: list[str]
 
 
+class FaceUp(TypedDict):
+    """What has lain face up in the shoe of cards in play so far; nothing of it is counted."""
+
+    shoe: int
+    not_understood: int | None
+    rounds: list[LaidOpen]
+
+
 class OnDuty(TypedDict):
     """Who is on duty at a table now: pseudonyms, null where no one has said it."""
 
@@ -106,7 +114,7 @@ class Table(Tile):
     rounds: list[Dealt]  # type: ignore[misc]
     roads: Roads
     counts: Counts | None
-    laid_open: list[LaidOpen] | None
+    laid_open: FaceUp | None
     on_duty: OnDuty | None
 
 
@@ -172,7 +180,7 @@ def _table(visit: Visit) -> Table:
         "on_duty": None
         if on is None
         else {"dealer": on.get(DEALER), "supervisor": on.get(SUPERVISOR)},
-        "laid_open": None if open_ is None else [*map(_laid_open, open_)],
+        "laid_open": None if open_ is None else _face_up(open_),
     }
 
 
@@ -262,8 +270,12 @@ def _counts(dealt: DealtCards) -> Counts:
     }
 
 
-def _laid_open(some: dealt_cards.LaidOpen) -> LaidOpen:
-    return {"round": some.round, "cards": [*some.cards]}
+def _face_up(found: dealt_cards.FaceUp) -> FaceUp:
+    return {
+        "shoe": found.shoe,
+        "not_understood": found.not_understood,
+        "rounds": [{"round": each.round, "cards": [*each.cards]} for each in found.rounds],
+    }
 
 
 def _now_unix_ms() -> int:

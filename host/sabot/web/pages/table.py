@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from sabot.desk.roster import LONGEST_WORD, TASKS
-from sabot.floor.dealt_cards import DealtCards, LaidOpen, laid_open, last_dealt_cards
+from sabot.floor.dealt_cards import DealtCards, FaceUp, laid_open, last_dealt_cards
 from sabot.floor.wall import Tile
 from sabot.log import boards
 from sabot.log.families.hands import Hand
@@ -111,7 +111,7 @@ def counts_of(visit: Visit, tile: Tile) -> DealtCards | None:
     return last_dealt_cards(visit.services.store, tile.table.unit)
 
 
-def laid_open_of(visit: Visit, tile: Tile) -> list[LaidOpen] | None:
+def laid_open_of(visit: Visit, tile: Tile) -> FaceUp | None:
     """What lay face up in the shoe of cards in play; None without one, and for those who may not
     see it."""
     table = tile.table

@@ -203,7 +203,7 @@ def test_surveillance_sees_what_lay_face_up_and_every_role_the_count_after_the_e
     made = FirmwareLog().load().draw("AC", "2H", "next", "9C", "KC", "TD", "9H")
     with screens_with(tmp_path, made) as here:
         seen = _tables(here)
-        assert seen["surveillance"]["laid_open"] == [
+        assert seen["surveillance"]["laid_open"]["rounds"] == [
             {"round": 0, "cards": ["AC", "2H"]},
             {"round": 1, "cards": ["9C", "KC", "TD", "9H"]},
         ]

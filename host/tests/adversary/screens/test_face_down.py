@@ -174,4 +174,4 @@ def test_a_shoe_that_lost_its_memory_does_not_have_its_open_cards_counted_as_end
             if each == role:
                 assert table["laid_open"] is None
             else:
-                assert sum(len(of["cards"]) for of in table["laid_open"]) == 6
+                assert sum(len(of["cards"]) for of in table["laid_open"]["rounds"]) == 6
