@@ -375,6 +375,12 @@ class SealsClosed(SabotError):
     exit_code = 46
 
 
+class RosterUnusable(SabotError):
+    """A file of shifts or of names cannot be read, written or used; nothing was noted."""
+
+    exit_code = 47
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return which of `names` a misspelled `name` probably means; None if none is similar."""
     near = get_close_matches(name.lower(), list(names), 1)

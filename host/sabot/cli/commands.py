@@ -35,12 +35,14 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "integrity": "sabot.cli.records.integrity",
         "tables": "sabot.cli.records.tables",
         "units": "sabot.cli.records.units",
+        "pace": "sabot.cli.records.pace",
     },
     "The screens": {
         "serve": "sabot.cli.screens.serve",
         "watch": "sabot.cli.screens.watch",
         "users": "sabot.cli.screens.users",
         "desk": "sabot.cli.screens.desk",
+        "roster": "sabot.cli.screens.roster",
     },
     "Send it on": {
         "database": "sabot.cli.centre.database",
@@ -100,6 +102,7 @@ _GROUPS = {
     "keys": "Make and show the keys that sign releases, records and receipts; make the halves of "
     "an escrow.",
     "release": "Show what a release holds, or compare two.",
+    "roster": "Who was on duty at which table: take a file of shifts, list, erase a name.",
     "users": "Who may sign in at the screens: list, add, role, password, close.",
 }
 """What each command does that has subcommands. The other commands say it in their docstrings."""

@@ -9,12 +9,12 @@ import threading
 import time
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sabot.desk import passwords, tables
+from sabot.desk import passwords, roster, tables
 from sabot.desk.alerts import Alert, AlertLog
 from sabot.desk.notes import (
     CONSOLE,
@@ -27,6 +27,7 @@ from sabot.desk.notes import (
     fitted,
 )
 from sabot.desk.roles import ROLES
+from sabot.desk.roster import Roster, Shift
 from sabot.desk.tables import User
 from sabot.desk.tries import Tries
 from sabot.errors import DeskMissing, DeskRefused, TooManyTries, WrongPassword, did_you_mean
@@ -77,6 +78,9 @@ class Desk:
         self._more = 0  # refused since then, and not noted
         self._alerts = AlertLog()
         self._seen = 0  # the last note in `_alerts`
+        self._roster_lock = threading.Lock()  # of what follows
+        self._roster = Roster()
+        self._rostered = 0  # the last note in `_roster`
 
     @classmethod
     def make(
@@ -286,6 +290,23 @@ class Desk:
         }  # fmt: skip
         with self._writing() as connection:
             self._write(connection, CONSOLE, "seats_opened", fields)
+
+    def note_shifts(self, shifts: Sequence[Shift], *, by: str) -> None:
+        """Note who is on duty where, all or none. Raises DeskRefused for one that cannot be."""
+        for each in shifts:
+            if problem := each.problem():
+                raise DeskRefused(f"{each.person or each.table}: {problem}")
+        with self._writing() as connection:
+            for each in shifts:
+                self._write(connection, by, roster.KIND, each.as_fields())
+
+    def roster(self) -> Roster:
+        """Who is on duty where, as noted so far."""
+        with self._roster_lock:
+            for note in self.notes(self._rostered):
+                self._roster.add(note)
+                self._rostered = note.number
+            return self._roster
 
     def notes(self, after: int = 0) -> Iterator[Note]:
         """Yield the notes with a higher number than `after`."""

@@ -70,6 +70,17 @@ FIELDS: dict[str, dict[str, type | UnionType]] = {
         "halves": str,
         "order": str,
     },
+    # Who had a task at a table, by a pseudonym; empty for no one (roster.py). `to_unix_ms` is null
+    # as long as no one has said when it ended.
+    "on_duty": {
+        "table": str,
+        "task": str,
+        "person": str,
+        "from_unix_ms": int,
+        "to_unix_ms": int | None,
+        "given_by": str,
+        "source": str,
+    },
 }
 """The fields of each kind of note, and their types."""
 

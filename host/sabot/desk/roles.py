@@ -11,9 +11,11 @@ RIGHTS: dict[str, frozenset[str]] = {
     "search": frozenset({"floor", "surveillance"}),
     # Raw bytes and MACs.
     "records": frozenset({"surveillance"}),
-    # Of a shoe of cards in play: what is left in it helps a cheat.
+    # Of a shoe of cards in play: what lay face up, as it lay. What is left in it is shown to no
+    # role (log/reading/remainder.py).
     "counts": frozenset({"surveillance"}),
     "alerts": frozenset({"floor", "surveillance", "technician"}),
+    # Also who is on duty at a table: to see it, and to sign on and off.
     "acknowledge": frozenset({"floor", "surveillance"}),
     "health": frozenset({"technician", "surveillance"}),
     "export": frozenset({"surveillance"}),

@@ -14,6 +14,7 @@ from sabot.feeds.config_values import (
     DEFAULT_PULL_PORT,
     Fault,
     address_with,
+    flag_of,
     listen_of,
     name_of,
     names_of,
@@ -23,7 +24,7 @@ from sabot.feeds.config_values import (
     text_of,
     what_of,
 )
-from sabot.feeds.message import WHAT, Message
+from sabot.feeds.message import HELD_ROUNDS, ROUNDS, WHAT, Message
 from sabot.feeds.secret_files import Unusable, read_secret, webhook_secrets
 from sabot.files import TooLarge, read_bounded
 from sabot.listening import Address, is_this_machine
@@ -59,14 +60,22 @@ class Feed:
     password: str | None = None
     ca: Path | None = None
     """Certificates to check the receiver's with; None for those of this machine."""
+    in_play: bool | None = None
+    """Whether rounds come while their shoe of cards is in play; None if the house has not said it
+    (in_play.py)."""
 
     def wants(self, message: Message) -> bool:
         """Whether this feed has this message."""
         return (
-            message.what in self.what
+            self._wants_what(message.what)
             and self.wants_unit(message.unit)
             and (self.tables is None or message.table in self.tables)
         )
+
+    def _wants_what(self, what: str) -> bool:
+        if what == HELD_ROUNDS:
+            return ROUNDS in self.what and not self.in_play
+        return what in self.what and (what != ROUNDS or bool(self.in_play))
 
     def wants_unit(self, unit: str) -> bool:
         """Whether this feed has any messages of this board: of a unit that is named, all boards."""
@@ -96,7 +105,7 @@ class Config:
         return self.path.with_suffix(".sqlite")
 
 
-_OF_ALL = ("name", "kind", "address", "what", "units", "tables", "since", "token", "ca")
+_OF_ALL = ("name", "kind", "address", "what", "units", "tables", "since", "token", "ca", "in_play")
 _OF_KIND: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "webhook": (("https", "http"), ("secret",)),
     "nats": (("tls", "nats"), ("subject", "user", "password")),
@@ -187,6 +196,7 @@ class _Reader:
             user,
             password,
             self._value(table, "ca", self._file, None),
+            self._value(table, "in_play", flag_of, None),
         )
 
     def _pull(self, table: object) -> Pull | None:

@@ -31,6 +31,13 @@ def name_of(value: object) -> str:
     return name
 
 
+def flag_of(value: object) -> bool:
+    """Yes or no."""
+    if not isinstance(value, bool):
+        raise Fault("must be true or false; correct it")
+    return value
+
+
 def one_of(value: object, known: tuple[str, ...]) -> str:
     """One of some words."""
     word = text_of(value)

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from sabot.errors import FeedsUnusable
 from sabot.feeds.config import Config, Feed
 from sabot.feeds.delivery import Delivery
+from sabot.feeds.in_play import decided
 from sabot.feeds.message import INCIDENTS
 from sabot.feeds.outbox import Outbox
 from sabot.feeds.pages import Pages
@@ -71,6 +72,7 @@ class Feeds:
     ) -> None:
         self.context = Context(store)
         self._outbox = Outbox(config.outbox, report)
+        self.feeds = decided(config, self._outbox, store, report)
         self._follower, self._lock = store.follower(), threading.Lock()
         self._stopping = threading.Event()
         with_incidents = any(INCIDENTS in feed.what for feed in config.feeds)
@@ -91,7 +93,7 @@ class Feeds:
                 lambda unit, feed=feed: self._start_of(feed, unit),  # type: ignore[misc]
                 report,
             )
-            for feed in config.feeds
+            for feed in self.feeds
         ]
         self._threads: list[threading.Thread] = []
 

@@ -14,6 +14,13 @@ BATCH_TYPE = "application/cloudevents-batch+json"
 ROUNDS, SHOES, INCIDENTS = WHAT = ("rounds", "shoes", "incidents")
 """What a feed can have."""
 
+HELD_ROUNDS = "held_rounds"
+"""Of `Message.what`: a round that comes once its shoe of cards has ended. It is the same message as
+that of ROUNDS, with the same id, and comes later: for feeds without the rounds of a shoe of cards
+in play."""
+HELD_PLACE = 1 << 16
+"""The first place of such messages: after all others of the event that ended the shoe of cards."""
+
 ROUND_ENDED = "sabot.round.ended"
 SHOE_LOADED = "sabot.shoe.loaded"
 SHOE_ENDED = "sabot.shoe.ended"
@@ -46,7 +53,7 @@ class Message:
     """The name of the board and number of the record that made it, and what it is if that is not a
     round. The same message always has the same."""
     what: str
-    """One of WHAT."""
+    """One of WHAT, or HELD_ROUNDS."""
     table: str
     """Where the unit stood; empty if that is not known."""
     body: bytes

@@ -39,6 +39,19 @@ CREATE TABLE cursors (
     PRIMARY KEY (feed, unit)
 ) STRICT, WITHOUT ROWID;
 """
+_IN_PLAY = """
+CREATE TABLE in_play (
+    feed TEXT PRIMARY KEY, sends INTEGER NOT NULL, named INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+_FROM_BEFORE = f"""
+{_IN_PLAY}
+INSERT INTO in_play SELECT DISTINCT feed, 1, 0 FROM cursors;
+DELETE FROM messages;
+UPDATE units SET begins = up_to;
+"""
+"""Of an outbox of Sabot before 0.3: feeds that have delivered go on as they did, and the messages
+are made again, with those of held rounds."""
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -51,6 +64,16 @@ class Span:
     up_to: int
     mac: bytes
     """The MAC of event `up_to`."""
+
+
+@dataclass(frozen=True, slots=True)
+class InPlay:
+    """What a feed did at its last start with the rounds of a shoe of cards in play."""
+
+    sends: bool
+    """Whether it sent them."""
+    named: bool
+    """Whether a line has said so, of a house that has not chosen."""
 
 
 class Outbox:
@@ -136,6 +159,20 @@ class Outbox:
                 ((feed, unit, *position) for unit, position in cursors.items()),
             )
 
+    def in_play(self, feed: str) -> InPlay | None:
+        """What a feed did with rounds of a shoe of cards in play; None if it is new."""
+        with self._reading() as connection:
+            query = "SELECT sends, named FROM in_play WHERE feed = ?"
+            found = connection.execute(query, (feed,)).fetchone()
+        return None if found is None else InPlay(*map(bool, found))
+
+    def note_in_play(self, feed: str, noted: InPlay) -> None:
+        """Note what a feed does with them from now on."""
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO in_play VALUES (?, ?, ?)", (feed, noted.sends, noted.named)
+            )
+
     def trim(self, needed_from: Mapping[str, int], most: int = MOST_MESSAGES) -> int:
         """Remove the messages of events before those that are still needed, by unit, and of the
         others the oldest above `most`. Return how many were removed."""
@@ -197,8 +234,12 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous=NORMAL")
         if not tables:
             connection.executescript(
-                f"BEGIN; {_TABLES} PRAGMA application_id={_APPLICATION_ID}; COMMIT;"
+                f"BEGIN; {_TABLES} {_IN_PLAY} PRAGMA application_id={_APPLICATION_ID}; COMMIT;"
             )
+        elif not connection.execute(
+            "SELECT 1 FROM sqlite_schema WHERE name = 'in_play'"
+        ).fetchone():
+            connection.executescript(f"BEGIN; {_FROM_BEFORE} COMMIT;")
         if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise sqlite3.DatabaseError("quick_check")
     except sqlite3.DatabaseError as error:

@@ -37,8 +37,9 @@ class Pages:
     def _made_again(self, unit: str, cursor: Position, span: Span) -> Page:
         with_incidents = INCIDENTS in self._feed.what
         made = messages_between(
-            self._context, unit, cursor, span.begins, with_incidents=with_incidents
-        )
+            self._context, unit, cursor, span.begins,
+            with_incidents=with_incidents, with_held=True,
+        )  # fmt: skip
         found = [*islice(made, _MOST)]
         end = found[-1].position if len(found) == _MOST else Position(span.begins, END)
         return Page([each for each in found if self._feed.wants(each)], end)

@@ -11,6 +11,7 @@ from sabot.feeds.outbox import Outbox, Span
 from sabot.feeds.unit_messages import Context, UnitMessages, chunks, unit_messages
 from sabot.log import boards
 from sabot.log.follow import RawRecord
+from sabot.log.reading.remainder import is_replaced
 
 _POLL_S = 0.2
 _LOOK_S = 0.5  # what was made is put after so long
@@ -120,19 +121,14 @@ class Producer:
             return 0
         try:
             if span is None:
-                spans[unit] = self._first(unit, newest)
-                return 1
-            making = self._making.get(unit)
-            if making is None:
-                if not self._is_same(unit, span):
+                if self._has_more_before(unit, spans):
                     return 0
-                making, begin = unit_messages(
-                    self._context, unit, span.up_to, with_incidents=self._with_incidents
-                )
-                for some in chunks(self._follower.records(unit, begin - 1, span.up_to)):
-                    for _ in making.add(some):
-                        pass  # they are in the outbox
-                self._making[unit] = making
+                spans[unit] = self._first(unit, newest)
+                self._end_before(unit, made, spans)
+                return 1
+            making = self._making_of(unit, span)
+            if making is None:
+                return 0
             count = 0
             for some in chunks(self._follower.records(unit, span.up_to, newest)):
                 made += making.add(some)
@@ -148,9 +144,49 @@ class Producer:
             self._stop(unit, f"{unit}: cannot be fed: {faults.text_of(error)}")
             return 0
 
+    def _making_of(self, unit: str, span: Span) -> UnitMessages | None:
+        """What makes the messages of a unit after `span`; None if the log has another history."""
+        making = self._making.get(unit)
+        if making is None:
+            if not self._is_same(unit, span):
+                return None
+            making, begin = unit_messages(
+                self._context, unit, span.up_to,
+                with_incidents=self._with_incidents, with_held=True,
+            )  # fmt: skip
+            for some in chunks(self._follower.records(unit, begin - 1, span.up_to)):
+                for _ in making.add(some):
+                    pass  # they are in the outbox
+            self._making[unit] = making
+        return making
+
+    def _has_more_before(self, unit: str, spans: dict[str, Span]) -> bool:
+        """Whether the board before this one has events that were not looked at."""
+        before = boards.before(unit)
+        if before is None or before in self._stopped or before not in (self._spans or {}):
+            return False
+        span = spans.get(before) or (self._spans or {})[before]
+        return span.up_to < self._due.get(before, 0)
+
+    def _end_before(self, unit: str, made: list[Message], spans: dict[str, Span]) -> None:
+        """Make the messages of the rounds that the board before this one had in play."""
+        before = boards.before(unit)
+        span = None if before is None else spans.get(before) or (self._spans or {}).get(before)
+        if before is None or span is None or before in self._stopped:
+            return
+        if span.up_to > self._context.store.last_number(before):
+            return  # they are made of the log
+        making = self._making_of(before, span)
+        held = [] if making is None else making.end(span.up_to + 1)
+        if held:
+            made += held
+            spans[before] = Span(span.begins, span.up_to + 1, b"")
+
     def _first(self, unit: str, newest: int) -> Span:
         if boards.before(unit) in (self._spans or {}):
             return Span(0, 0, b"")
+        if is_replaced(self._context.store, unit):  # also what comes after its last event
+            return Span(newest + 1, newest + 1, b"")
         last = next(iter(self._follower.records(unit, newest - 1, newest)), (newest, b"", b""))
         return _span_to(newest, last)
 

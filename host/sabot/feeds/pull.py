@@ -6,6 +6,7 @@ They are made of the log, page by page, and are the same messages as those that 
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from urllib.parse import urlencode
 
@@ -20,6 +21,7 @@ from sabot.feeds.config import Feed
 from sabot.feeds.message import BATCH_TYPE, ROUNDS, Message, Position
 from sabot.feeds.outbox import END
 from sabot.feeds.unit_messages import Context, messages_between
+from sabot.log.reading.remainder import shoe_in_play
 from sabot.numbers import whole
 
 PAGE = 200
@@ -73,12 +75,17 @@ class _Rounds:
 
     def _found(self, feed: Feed, unit: str, after: int) -> tuple[list[Message], int | None]:
         """One page, and after which event the next one begins; None if there is nothing more yet. A
-        round that ended up to event `after` and was shown later has come by now."""
+        round that ended up to event `after` and was shown later has come by now. Those of a shoe of
+        cards in play are given only by a feed that sends them."""
         context = self._context
         newest = context.store.last_number(unit)
+        in_play = None if feed.in_play else shoe_in_play(context.store, unit)
+        if in_play is not None:
+            newest = min(newest, in_play.first_event - 1)
+        at_once = replace(feed, in_play=True)
         last = min(after + _MOST_EVENTS, newest)
         made = messages_between(context, unit, Position(after, END), last, with_incidents=False)
-        wanted = (each for each in made if each.what == ROUNDS and feed.wants(each))
+        wanted = (each for each in made if each.what == ROUNDS and at_once.wants(each))
         page = [*islice(wanted, PAGE)]
         if len(page) == PAGE:
             return page, _number(page[-1])

@@ -2,15 +2,20 @@
 
 Nothing that must not show is in them: a round is held back until log/reveal.py lets it show, a card
 that stays sealed is not in its round, and incidents are found as for alerts (incident_feed.py).
+
+The message of a round can come twice: at once, and again once its shoe of cards has ended. A feed
+has one of the two (Feed.in_play).
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import Any
 
 from sabot.audit.checks.decoding import values_of
 from sabot.feeds.message import (
+    HELD_PLACE,
+    HELD_ROUNDS,
     INCIDENT_FOUND,
     ROUND_ENDED,
     SHOE_ENDED,
@@ -19,7 +24,15 @@ from sabot.feeds.message import (
     Position,
     message_of,
 )
-from sabot.link.events import Event, ProvisionedEvent, ShoeEndedEvent, ShoeLoadedEvent, UnknownEvent
+from sabot.link.events import (
+    BettingOpenEvent,
+    Event,
+    HandBegunEvent,
+    ProvisionedEvent,
+    ShoeEndedEvent,
+    ShoeLoadedEvent,
+    UnknownEvent,
+)
 from sabot.log import boards
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import Reveal, ShownGames
@@ -27,6 +40,8 @@ from sabot.log.rounds import Dealt, Rounds
 from sabot.notable.incident import Incident, Limits
 from sabot.notable.incident_feed import IncidentFeed
 from sabot.text import utc_time
+
+_BEGINS = (ShoeLoadedEvent, BettingOpenEvent, HandBegunEvent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +71,31 @@ class _Making:
 
     event: int
     made: list[Message] = field(default_factory=list)
+    _held: int = 0
 
     def add(
         self, type_: str, number: int, unix_ms: int | None, data: dict[str, Any], kind: str = ""
     ) -> None:
-        position = Position(self.event, len(self.made))
+        position = Position(self.event, len(self.made) - self._held)
         self.made.append(message_of(type_, position, number, unix_ms, data, kind))
+
+    def add_held(self, rounds: Iterable[Message]) -> None:
+        """Add the messages of rounds whose shoe of cards has ended."""
+        for each in rounds:
+            position = Position(self.event, HELD_PLACE + self._held)
+            self.made.append(replace(each, what=HELD_ROUNDS, position=position))
+            self._held += 1
+
+    def in_order(self) -> list[Message]:
+        """The messages, in the order of their positions."""
+        return sorted(self.made, key=lambda each: each.position)
 
 
 class ShoeMessages:
     """Takes the records of one shoe of cards of a unit, in order. `held` is the last round of the
-    one before, if it was not shown yet."""
+    one before, if it was not shown yet; `in_play` are the messages of rounds of that one, if it
+    has ended with the first record of this one: its own end is lost. `with_held`: each round comes
+    a second time once its shoe of cards has ended."""
 
     def __init__(
         self,
@@ -74,10 +103,17 @@ class ShoeMessages:
         games: ShownGames,
         before: Before,
         held: Held | None = None,
+        in_play: Sequence[Message] = (),
         *,
         with_incidents: bool = True,
+        with_held: bool = False,
     ) -> None:
         self.held = held
+        self.in_play: list[Message] = []
+        """The messages of rounds that were made while this shoe of cards was in play, as long as it
+        is."""
+        self._before, self._with_held = in_play, with_held
+        self._has_ended = not with_held  # then none is kept
         self.shoe = 0
         """Its number; 0 before the first event that has one."""
         self._unit, self._table = unit, before.table
@@ -110,6 +146,13 @@ class ShoeMessages:
             self.shoe = event.shoe or self.shoe
         if isinstance(event, ProvisionedEvent):
             self._table = event.table
+        made.add_held(self._before)
+        self._before = ()
+        if isinstance(event, _BEGINS):  # a shoe that lost its memory may count this one as the last
+            self._has_ended = not self._with_held
+        if isinstance(event, ShoeLoadedEvent):
+            made.add_held(self.in_play)
+            self.in_play = []
         self._take_round(event, made)
         if isinstance(event, ShoeLoadedEvent):
             more: dict[str, Any] = {"game": event.game, "decks": event.decks}
@@ -117,6 +160,9 @@ class ShoeMessages:
                 SHOE_LOADED, event.number, event.unix_ms, self._of_shoe(event) | more, "shoe_loaded"
             )
         elif isinstance(event, ShoeEndedEvent):
+            self._has_ended = True
+            made.add_held(self.in_play)
+            self.in_play = []
             more = {"reason": event.reason, "rounds": event.rounds, "cards": event.cards}
             made.add(
                 SHOE_ENDED, event.number, event.unix_ms, self._of_shoe(event) | more, "shoe_ended"
@@ -125,6 +171,13 @@ class ShoeMessages:
             self._incidents.add(values)
             for each in self._incidents.new():
                 self._put_incident(each, made)
+        return made.in_order()
+
+    def end(self, event: int) -> list[Message]:
+        """The messages of the rounds of a shoe of cards that never ends, because its board was
+        replaced. They are those of the number after the last one of its events."""
+        made = _Making(event)
+        made.add_held(self.in_play)
         return made.made
 
     def _take_round(self, event: Event, made: _Making) -> None:
@@ -148,6 +201,10 @@ class ShoeMessages:
         self.held = None
         data = {"unit": "", "table": self._table} | ended.as_json()
         made.add(ROUND_ENDED, ended.last_event, ended.ended_unix_ms, data)
+        if ended.shoe == self.shoe and not self._has_ended:
+            self.in_play.append(made.made[-1])
+        elif self._with_held:  # a misdeal that was called after the end
+            made.add_held([made.made[-1]])
 
     def _of_shoe(self, event: Event) -> dict[str, Any]:
         return {

@@ -25,6 +25,7 @@ from sabot.link.events import (
 from sabot.link.wire import WireError
 from sabot.log.follow import RawRecord
 from sabot.log.found import LARGEST
+from sabot.log.reading.remainder import is_replaced
 from sabot.log.reveal import Reveal, ShownGames, place_before
 from sabot.log.store import Filter, Store
 
@@ -40,17 +41,26 @@ class UnitMessages:
     `begin`."""
 
     def __init__(
-        self, context: "Context", unit: str, begin: int, *, with_incidents: bool = True
+        self,
+        context: "Context",
+        unit: str,
+        begin: int,
+        *,
+        with_incidents: bool = True,
+        with_held: bool = False,
     ) -> None:
         self._context, self._unit = context, unit
-        self._with_incidents = with_incidents
+        self._with_incidents, self._with_held = with_incidents, with_held
         self._any = False
-        self._shoe = self._made_for(begin, None)
+        self._shoe = self._made_for(begin, None, ())
 
-    def _made_for(self, begin: int, held: Held | None) -> ShoeMessages:
+    def _made_for(self, begin: int, held: Held | None, in_play: Sequence[Message]) -> ShoeMessages:
         context, unit = self._context, self._unit
         before = context.before(unit, begin)
-        return ShoeMessages(unit, context.games, before, held, with_incidents=self._with_incidents)
+        return ShoeMessages(
+            unit, context.games, before, held, in_play,
+            with_incidents=self._with_incidents, with_held=self._with_held,
+        )  # fmt: skip
 
     def add(self, records: Sequence[RawRecord]) -> Iterator[Message]:
         """Take the next records; yield their messages, in order."""
@@ -61,31 +71,52 @@ class UnitMessages:
                 continue
             known = values[0] != UNKNOWN  # else its header is not believed
             if self._any and known and values[_SHOE] not in (0, self._shoe.shoe):
-                self._shoe = self._made_for(number, self._shoe.held)
+                self._shoe = self._made_for(number, self._shoe.held, self._shoe.in_play)
             self._any = True
             yield from self._shoe.add(event_of(values), values)
 
+    def end(self, event: int) -> list[Message]:
+        """As `ShoeMessages.end`; `event` is the number after the board's last one."""
+        return self._shoe.end(event)
+
 
 def unit_messages(
-    context: "Context", unit: str, after: int, *, with_incidents: bool = True
+    context: "Context",
+    unit: str,
+    after: int,
+    *,
+    with_incidents: bool = True,
+    with_held: bool = False,
 ) -> tuple[UnitMessages, int]:
     """Return what makes the messages of the events of `unit` after event `after`, and the number of
     the first event that it must be given, which may come before: then it makes messages of earlier
     events too."""
     begin = begin_for(context.store, unit, after)
-    return UnitMessages(context, unit, begin, with_incidents=with_incidents), begin
+    made = UnitMessages(context, unit, begin, with_incidents=with_incidents, with_held=with_held)
+    return made, begin
 
 
 def messages_between(
-    context: "Context", unit: str, after: Position, last: int, *, with_incidents: bool = True
+    context: "Context",
+    unit: str,
+    after: Position,
+    last: int,
+    *,
+    with_incidents: bool = True,
+    with_held: bool = False,
 ) -> Iterator[Message]:
     """Yield the messages of `unit` after a position, up to those of event `last`, from the log, a
     few records in memory at a time."""
-    made, begin = unit_messages(context, unit, after.event, with_incidents=with_incidents)
+    made, begin = unit_messages(
+        context, unit, after.event, with_incidents=with_incidents, with_held=with_held
+    )
     for some in chunks(context.store.raw(unit, begin, min(last, LARGEST))):
         for each in made.add(some):
             if each.position > after:
                 yield each
+    newest = context.store.last_number(unit)
+    if with_held and last > newest and is_replaced(context.store, unit):
+        yield from (each for each in made.end(newest + 1) if each.position > after)
 
 
 def chunks(records: Iterable[RawRecord]) -> Iterator[list[RawRecord]]:
@@ -97,7 +128,8 @@ def chunks(records: Iterable[RawRecord]) -> Iterator[list[RawRecord]]:
 
 def begin_for(store: Store, unit: str, after: int) -> int:
     """The number of the first event of the shoe of cards in which event `after` is; of the one
-    before, if there is no round yet in that: its last round may still be held back."""
+    before, if there is no round yet in that, or it begins with `after`: rounds of that one may
+    still be held back."""
     if after <= 0:
         return 1
     shoe, round_ = place_before(store, unit, after + 1)
@@ -106,6 +138,9 @@ def begin_for(store: Store, unit: str, after: int) -> int:
         known = (event for event in newest if not isinstance(event, UnknownEvent))
         shoe = next((event.shoe for event in known if event.round), shoe)
     first = next(iter(store.rows(Filter(unit, shoe=shoe))), None)
+    if first is not None and first.number == after:
+        shoe, _ = place_before(store, unit, after)
+        first = next(iter(store.rows(Filter(unit, shoe=shoe))), first)
     return 1 if first is None else min(first.number, after + 1)
 
 

@@ -1,86 +1,109 @@
-"""How many of each card have come out of a shoe of cards, as far as it may show.
-
-Of a shoe of cards that is in play this tells what is left in it: a page asks for the right to see
-it (desk/roles.py).
-"""
+"""The cards of a shoe of cards: how many of each came out, once it has ended; before, what lay face
+up, as it lay (log/reading/remainder.py)."""
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sabot.link import seals
-from sabot.link.events import (
-    CardEvent,
-    CompositionEvent,
-    Event,
-    SealedCardEvent,
-    ShoeLoadedEvent,
-)
+from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeLoadedEvent
 from sabot.link.seals import RoundSeal
 from sabot.link.wire import WireError
+from sabot.log.families.cards import Card
 from sabot.log.found import UNKNOWN_KINDS
+from sabot.log.reading.remainder import EndedShoe, last_ended_shoe
 from sabot.log.reveal import hidden_round, shown
 from sabot.log.store import Filter, Store
 from sabot_protocol import cards
 
 _KINDS = (
-    "card", "composition", "shoe_loaded", *seals.KINDS, UNKNOWN_KINDS
+    "card", "shoe_loaded", *seals.KINDS, UNKNOWN_KINDS
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class DealtCards:
-    """The cards that came out of a shoe of cards."""
+    """The cards that came out of a shoe of cards that has ended."""
 
     shoe: int
     """Its number."""
     counts: Counter[str]
     """By the name of a card."""
     face_down: int
-    """Cards that came out and are not known yet, or never will be."""
+    """Cards that came out and will never be known."""
     decks: int | None
     """How many decks were loaded; None if no event says it."""
-    ended: bool
     not_understood: int | None = None
     """Number of the first event that this version does not know in full, so that cards may be
     missing; None if there is none."""
 
 
-def dealt_cards(store: Store, unit: str, shoe: int) -> DealtCards:
-    """Return what came out of a shoe of cards so far: of the last one of this number, because a
-    unit that lost its memory counts from 1 again."""
-    events = list(_readable(store, Filter(unit, shoe=shoe, kinds=_KINDS)))
-    hidden = hidden_round(store, unit)  # now: a round that begins later is not in `events`
+@dataclass(frozen=True, slots=True)
+class LaidOpen:
+    """The cards of a round that lay face up, in the order in which they could be seen."""
+
+    round: int
+    """Its number; 0 for the burned cards before the first."""
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FaceUp:
+    """What has lain face up in a shoe of cards so far."""
+
+    shoe: int
+    rounds: tuple[LaidOpen, ...]
+    not_understood: int | None
+    """As `DealtCards.not_understood`."""
+
+
+def last_dealt_cards(store: Store, unit: str) -> DealtCards | None:
+    """Return what came out of the last shoe of cards that has ended; None if none has."""
+    ended = last_ended_shoe(store, unit, _KINDS)
+    return None if ended is None else dealt_cards(ended)
+
+
+def dealt_cards(ended: EndedShoe) -> DealtCards:
+    """Return what came out of a shoe of cards."""
     counts: Counter[str] = Counter()
-    face_down, decks, ended = 0, None, False
+    face_down, decks = 0, None
     later: int | None = None
     seal = RoundSeal()
-    for event in events:
+    for event in ended.events:
         opened = seal.add(event)
         counts.update(cards.name_of(card.card) for card in opened)
         face_down -= len(opened)
         if isinstance(event, ShoeLoadedEvent):
-            counts.clear()
-            face_down, decks, ended, later = 0, event.decks, False, None
-        elif isinstance(event, CompositionEvent):
-            ended = True
+            decks = event.decks
         elif isinstance(event, SealedCardEvent):
             face_down += 1
         elif isinstance(event, CardEvent):
-            if shown(event, hidden) is None:
-                face_down += 1
-            else:
-                counts[cards.name_of(event.card)] += 1
+            counts[cards.name_of(event.card)] += 1
         if later is None and not event.understood:
             later = event.number
-    return DealtCards(shoe, counts, face_down, decks, ended, later)
+    return DealtCards(ended.shoe, counts, face_down, decks, later)
 
 
-def last_ended_shoe(store: Store, unit: str) -> int | None:
-    """Return the number of the last shoe of cards of a unit that has ended; None if none has."""
-    ends = store.rows(Filter(unit, kinds=("shoe_ended",), newest_first=True))
-    newest = next(iter(ends), None)
-    return None if newest is None else newest.shoe
+def laid_open(store: Store, unit: str, shoe: int) -> FaceUp:
+    """Return the cards of a shoe of cards that have lain face up so far, by round. Nothing is
+    counted."""
+    events = list(_readable(store, Filter(unit, shoe=shoe, kinds=_KINDS)))
+    hidden = hidden_round(store, unit)  # now: a round that begins later is not in `events`
+    found: dict[int, list[Card]] = {}
+    later: int | None = None
+    seal = RoundSeal()
+    for event in events:
+        if isinstance(event, ShoeLoadedEvent):  # a shoe that lost its memory counts from 1 again
+            found, later = {}, None
+        drawn = seal.add(event)
+        if isinstance(event, CardEvent) and shown(event, hidden) is not None:
+            drawn = [event]
+        for card in drawn:
+            found.setdefault(card.round, []).append(Card(cards.name_of(card.card)))
+        if later is None and not event.understood:
+            later = event.number
+    rounds = (LaidOpen(number, tuple(each)) for number, each in found.items())
+    return FaceUp(shoe, tuple(rounds), later)
 
 
 def _readable(store: Store, wanted: Filter) -> Iterator[Event]:

@@ -22,6 +22,7 @@ from sabot.web.headers import HEADERS, Headers
 from sabot.web.pages import (
     alerts,
     board,
+    duty,
     integrity,
     search,
     sign_in,
@@ -43,6 +44,7 @@ ROUTES: list[BaseRoute] = [
     *stream.ROUTES,
     *users.ROUTES,
     *views.ROUTES,
+    *duty.ROUTES,
     *table.ROUTES,
     *round_page.ROUTES,
     *search.ROUTES,

@@ -28,6 +28,8 @@ class Services:
     """The units' keys, to check MACs with; None if none are at hand."""
     operator: PrivateKey | None = None
     """The operator's key that signs bundles; None if none is at hand."""
+    open_bundles: bool = False
+    """Whether bundles of a shoe of cards in play are given out: the house's choice."""
     captures: Path | None = None
     """The folder with captured passes; None if there is none."""
     prover: Prover = field(default_factory=Prover)

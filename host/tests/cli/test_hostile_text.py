@@ -126,6 +126,19 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     "tables": lambda _: _on_logs("tables"),
     "watch": lambda _: [["watch", "--db", "named.sqlite"]],  # test_tile_text.py has its screen
     "units": lambda _: _on_logs("units"),
+    "pace": lambda _: [*_on_logs("pace"), *_on_logs("pace", "--by", "person")],
+    "roster add": lambda _: [
+        ["roster", "add", file, "--given-by", ARGUMENT, "--db", "hostile.sqlite"]
+        for file in ("junk", NAME, "hostile-shifts.csv")
+    ],
+    "roster list": lambda _: [
+        *_on_logs("roster", "list"),
+        ["roster", "list", "--db", "named.sqlite", "--names", "junk"],
+        ["roster", "list", "--db", "named.sqlite", "--names", "hostile.names"],
+    ],
+    "roster forget": lambda _: [
+        ["roster", "forget", ARGUMENT, "--names", each] for each in ("junk", "hostile.names", NAME)
+    ],
     "verify": lambda _: [
         *_on_logs("verify"),
         *_on_logs("verify", "--checkpoints", "kept"),
@@ -495,6 +508,10 @@ def _make_logs() -> None:
         fields = {"id": detail[:100], "remark": detail[:200]}
         note = cbor2.dumps([4, 1, detail[:40], "acknowledged", fields], canonical=True)
         connection.execute("INSERT INTO desk VALUES (4, ?, zeroblob(16))", (note,))
+        duty = dict.fromkeys(("table", "task", "person", "given_by", "source"), detail[:40])
+        duty |= {"from_unix_ms": 1 << 62, "to_unix_ms": None}
+        note = cbor2.dumps([5, 1, detail[:40], "on_duty", duty], canonical=True)
+        connection.execute("INSERT INTO desk VALUES (5, ?, zeroblob(16))", (note,))
 
 
 def _make_keys_and_release() -> None:
@@ -511,6 +528,8 @@ def _make_documents() -> None:
     document = {"positions": [wager], "round": {"player": [TEXT], "banker": []}, TEXT: TEXT}
     Path("hostile.json").write_text(json.dumps(document))
     Path("wagers.json").write_text(TEXT)
+    Path("hostile.names").write_text(json.dumps({TEXT: TEXT, ARGUMENT: TEXT}))
+    Path("hostile-shifts.csv").write_text(f"table,person,from,to\n{TEXT},{TEXT},{TEXT},{TEXT}\n")
     quoted = json.dumps(ARGUMENT)
     # One feed of no unit: nothing is sent.
     fields = {"name": "a", "kind": "webhook", "address": "http://localhost:1", "secret": "secret"}

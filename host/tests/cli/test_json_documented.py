@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,13 @@ from host.tests.support.postgres import Database
 from host.tests.support.table import BANKER_WINS, TIE, line, seat
 from sabot.cli import app
 from sabot.cli.commands import MODULES, imported
+from sabot.cli.records import pace
+from sabot.conduct.changes import Change
+from sabot.conduct.of_log import FoundChange
+from sabot.conduct.pace import RoundTimes, ShoeTimes, figures_of
 from sabot.desk.desk import Desk
 from sabot.desk.notes import FIELDS
+from sabot.desk.roster import Shift
 from sabot.keys import chain_keys as unit_keys
 from sabot.keys import escrow, signing
 from sabot.log.store import open_store
@@ -151,6 +157,30 @@ def _keep_receipts(path: Path) -> None:
         store.keep_receipts("U1", [(9, receipt), (10, b"none")])
 
 
+def _of_duty(house: Path) -> Iterator[tuple[str, str]]:
+    """Who was on duty, in the log `chained`, and how it was dealt."""
+    (house / "shifts.csv").write_text(
+        "table,person,from,to\n12,A,2026-01-01T00:00Z,2026-01-01T01:00Z\n"
+    )
+    _run("roster", "add", "shifts.csv", "--given-by", "pit", "--db", "chained")
+    with open_store(house / "chained") as store:
+        signed_on = Shift("12", "supervisor", "B", 1_795_000_000_000, None)
+        Desk(store).note_shifts([signed_on], by="ada")
+    (house / "roster.names").write_text('{"A": "Ann Lee"}')
+    yield "incidents", _run("incidents", "--db", "chained", "--json")
+    yield "roster list", _run("roster", "list", "--db", "chained", "--json")
+    yield "pace", _run("pace", "--db", "chained", "--json")
+    change = Change(20, 45.0, 49.0, 400, 1.2, 0.0001, 40)
+    persons = ("A",), ("B",)
+    changes = [FoundChange("12", "cycle", "U1", 9, unix_ms, change, persons)
+               for unix_ms in (None, 1_795_000_000_000)]  # fmt: skip
+    times = [RoundTimes("U1", n, 1, n, None, 45_000, 9_000, 3_000) for n in (1, 2)]
+    groups = {("12", ""): figures_of(times, [ShoeTimes("U1", 3, 1, None, 9, 14)])}
+    yield "pace", json.dumps(pace.as_object(groups, changes, 1, UTC))
+    groups = {("12", ""): figures_of([])}
+    yield "pace", json.dumps(pace.as_object(groups, [], 1, UTC))
+
+
 def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
     yield "rounds", _run("rounds", "--db", "log", "--with-void", "--json")
     for db in ("log", "chained"):
@@ -184,6 +214,7 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
     with open_store(house / "chained") as store:
         Desk.make(store, house / "keys", "ada", "four words of hers")
     yield "users list", _run("users", "list", "--db", "chained", "--json")
+    yield from _of_duty(house)
     yield "desk", _run("desk", "--db", "chained", "--json")
     yield "verify", _run("verify", "--db", "log", "--json", codes=(1,))
     # One of its receipts is not a receipt.

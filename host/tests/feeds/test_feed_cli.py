@@ -41,7 +41,8 @@ def folder(tmp_path: Path) -> Path:
 def _configure(folder: Path, receiver: Receiver, more: str = "") -> None:
     (folder / "feeds.toml").write_text(
         f'[[feed]]\nname = "crm"\nkind = "webhook"\naddress = "{receiver.address}"\n'
-        f'secret = "secret"\ntoken = "token"\n[pull]\nlisten = "127.0.0.1:{free_port()}"\n{more}'
+        'secret = "secret"\ntoken = "token"\nin_play = true\n'
+        f'[pull]\nlisten = "127.0.0.1:{free_port()}"\n{more}'
     )
 
 

@@ -27,7 +27,7 @@ from sabot.feeds.senders import webhook
 from sabot.log.store import Store, open_store
 
 _UNITS = ("SHOE-1", "SHOE-2", "SHOE-3")
-_ALL = Feed("all", "webhook", "", frozenset(WHAT), None, None, None, (SECRET,))
+_ALL = Feed("all", "webhook", "", frozenset(WHAT), None, None, None, (SECRET,), in_play=True)
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,9 @@ from sabot.feeds.unit_messages import Context, messages_between
 from sabot.log.store import Store
 
 _TOKEN = "a token of the tests, long"
-_FEED = Feed("crm", "webhook", "https://x", frozenset(WHAT), None, None, None, (), _TOKEN)
+_FEED = Feed(
+    "crm", "webhook", "https://x", frozenset(WHAT), None, None, None, (), _TOKEN, in_play=True
+)
 _FEEDS = (
     _FEED,
     replace(_FEED, name="one", units=frozenset({"SHOE-7"})),

@@ -219,7 +219,7 @@ def test_the_screens_show_that_a_round_is_not_understood_and_nothing_harms_them(
         assert recomputed["state"] == "not_checked" and f"event {number}" in recomputed["text"]
         found = [each for each in pages["/api/search"].json()["rounds"] if each["unit"] == unit]
         assert [each["not_understood"] for each in found] == [None, number]
-        assert pages[f"/api/tables/{unit}"].json()["counts"]["not_understood"] == number
+        assert pages[f"/api/tables/{unit}"].json()["laid_open"]["not_understood"] == number
         other = visitor.get(f"/api/rounds/{unit}/1/2").json()
         assert other["dealt"]["not_understood"] is None and len(other["wagers"]) > 0
         agrees = {each["title"]: each for each in other["proofs"]}["Round recomputed"]

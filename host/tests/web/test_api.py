@@ -51,7 +51,7 @@ def test_answers_are_as_described(screens: Screens) -> None:
     assert wall["tables"][0]["unit"] == STOPPED
     for unit in _UNITS:
         table = _answer(client, f"/api/tables/{unit}", "/api/tables/{unit}")
-        assert table["counts"]["shoe"] == table["shoe"]
+        assert (table["laid_open"] is not None) == (table["state"] != "no_cards")
     for path in ("/api/session", "/api/alerts", "/api/views"):
         _answer(client, path)
     _answer(_client(screens, "administrator"), "/api/users")
@@ -59,10 +59,12 @@ def test_answers_are_as_described(screens: Screens) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_left_in_a_shoe_of_cards_is_for_surveillance(screens: Screens) -> None:
+def test_all_that_lay_face_up_in_a_shoe_of_cards_in_play_is_for_surveillance(
+    screens: Screens,
+) -> None:
     for role in ("floor", "technician"):
         client = _client(screens, role)
-        assert _answer(client, f"/api/tables/{BACCARAT}", "/api/tables/{unit}")["counts"] is None
+        assert _answer(client, f"/api/tables/{BACCARAT}", "/api/tables/{unit}")["laid_open"] is None
 
 
 def test_errors_are_json(screens: Screens) -> None:

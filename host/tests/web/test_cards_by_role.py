@@ -36,7 +36,7 @@ def test_a_role_that_may_not_see_rounds_gets_the_results(screens: Screens) -> No
         answer = screens.visitor(role).get(f"/api/tables/{BACCARAT}").json()
         assert answer["rounds"] and all(each["winner"] for each in answer["rounds"])
         assert bool(answer["rounds"][0]["player"]) == (role == "surveillance")
-        assert (answer["counts"] is None) == (role == "technician")
+        assert (answer["laid_open"] is None) == (role == "technician")
         assert answer["roads"]["bead_plate"]
 
 

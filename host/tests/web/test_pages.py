@@ -166,10 +166,13 @@ def test_a_long_name_of_a_table_is_written_small_on_its_tile_and_board(screens: 
     assert "<h1>1</h1>" in client.get("/board/1").text
 
 
-def test_what_came_out_of_a_shoe_of_cards_in_play_is_for_surveillance(screens: Screens) -> None:
+def test_all_that_lay_face_up_in_a_shoe_of_cards_in_play_is_for_surveillance(
+    screens: Screens,
+) -> None:
     for role, seen in (("surveillance", True), ("floor", False), ("technician", False)):
         page = screens.visitor(role).get(f"/tables/{BACCARAT}").text
-        assert ('class="counts"' in page) == seen, role
+        assert ('class="laid-open"' in page) == seen, role
+        assert 'class="counts"' not in page
 
 
 def test_the_health_of_the_sensors_is_for_those_who_care_for_them(screens: Screens) -> None:

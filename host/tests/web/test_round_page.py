@@ -53,7 +53,7 @@ def armed(screens: Screens, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         keys.put(unit, TEST_KEY)
     services = replace(
         screens.app.state.services, keys=keys, operator=OPERATOR, captures=folder,
-        prover=Prover(keys),
+        open_bundles=True, prover=Prover(keys),
     )  # fmt: skip
     yield replace(screens, app=make_app(services))
 

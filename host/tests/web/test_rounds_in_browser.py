@@ -26,7 +26,7 @@ _PATIENCE_MS = 15_000
 @pytest.fixture(scope="module")
 def url(screens: Screens) -> Iterator[str]:
     """The address of the screens, with an operator's key."""
-    services = replace(screens.app.state.services, operator=_OPERATOR)
+    services = replace(screens.app.state.services, operator=_OPERATOR, open_bundles=True)
     server = Server(make_app(services), Address("127.0.0.1", 0), None)
     server.start()
     try:

@@ -19,6 +19,7 @@ name = "house"
 kind = "webhook"
 address = "http://127.0.0.1:{port}/"
 secret = "house.secret"
+in_play = true
 """
 _MISSED_S = 15.0  # without the alert the service outside calls; it comes every few seconds
 

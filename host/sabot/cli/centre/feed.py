@@ -107,7 +107,7 @@ def _pulled(found: Config, feeds: Feeds) -> Iterator[None]:
 
     pull = found.pull
     tls = None if pull.certificate is None else certificate(pull.certificate, pull.private_key)
-    app = make_app(found.feeds, feeds.context)
+    app = make_app(feeds.feeds, feeds.context)
     server = Server(app, pull.listen, tls, problems.print)
     server.start()
     problems.print(f"missing rounds at {server.url}feeds/NAME/rounds")

@@ -11,6 +11,8 @@ from sabot import table_time
 from sabot.audit.table_names import Tables
 from sabot.cli.chosen import Format, InTime, takes_options
 from sabot.cli.view import Output, console, events_progress, print_objects, problems
+from sabot.desk import tables as desk_tables
+from sabot.desk.roster import TASKS, Roster
 from sabot.log.store import Store, open_store
 from sabot.notable.absences import of_host
 from sabot.notable.incident import Incident, Limits
@@ -50,6 +52,7 @@ def incidents(
     wanted = Wanted(chosen.shoe, *chosen.span, limits)
     with open_store(db) as store, events_progress() as bar:
         tables = chosen.tables(store)
+        roster = Roster(desk_tables.notes(store))
         units = list(tables)
         total = sum(map(store.last_number, units))
         task = bar.add_task("events", total=total)
@@ -63,9 +66,9 @@ def incidents(
             if (not kind or each.kind in kind) and chosen.table in (None, _table_of(each, tables))
         ]
     if how is not Output.TABLE:
-        print_objects((_as_json(each, tables, where) for each in found), how)
+        print_objects((_as_json(each, tables, where, roster) for each in found), how)
     elif found:
-        console.print(_table(found, tables, where))
+        console.print(_table(found, tables, where, roster))
     else:
         console.print(f"{db}: no incidents", soft_wrap=True)
     timeless = sum(each.unix_ms is None for each in found)
@@ -97,13 +100,30 @@ def _table_of(each: Incident, tables: Mapping[str, Tables]) -> str:
     return of_unit.last if each.event is None else of_unit.at(each.event)
 
 
-def _as_json(each: Incident, tables: Mapping[str, Tables], zone: tzinfo) -> dict[str, Any]:
-    return {"unit": "", "table": _table_of(each, tables)} | each.as_json(zone)
+def _as_json(
+    each: Incident, tables: Mapping[str, Tables], zone: tzinfo, roster: Roster
+) -> dict[str, Any]:
+    shown = {"unit": "", "table": _table_of(each, tables)} | each.as_json(zone)
+    if not roster.all:
+        return shown
+    on_duty = _on_duty(each, tables, roster)
+    return shown | {"on_duty": {task: on_duty.get(task) for task in TASKS}}
 
 
-def _table(found: Iterable[Incident], tables: Mapping[str, Tables], zone: tzinfo) -> Table:
+def _on_duty(each: Incident, tables: Mapping[str, Tables], roster: Roster) -> dict[str, str]:
+    """Who was on duty at its table, by task, when it was over: an error when it was cleared."""
+    if each.unix_ms is None:
+        return {}
+    return roster.on(_table_of(each, tables), each.unix_ms + (each.lasted_ms or 0))
+
+
+def _table(
+    found: Iterable[Incident], tables: Mapping[str, Tables], zone: tzinfo, roster: Roster
+) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("unit", "table", "event", "time", "shoe", "round", "kind", "lasted", "what"):
+    names = ["unit", "table", "event", "time", "shoe", "round", "kind", "lasted", "what"]
+    names += ["on duty"] * bool(roster.all)
+    for name in names:
         table.add_column(name, justify="right" if name in ("event", "shoe", "round") else "left")
     for each in found:
         numbers = _number(each.shoe), _number(each.round)
@@ -118,8 +138,13 @@ def _table(found: Iterable[Incident], tables: Mapping[str, Tables], zone: tzinfo
             each.kind,
             each.lasted_text(),
             what,
+            *([plain(_duty_text(_on_duty(each, tables, roster)))] * bool(roster.all)),
         )
     return table
+
+
+def _duty_text(on_duty: Mapping[str, str]) -> str:
+    return ", ".join(f"{task} {person}" for task, person in on_duty.items())
 
 
 def _number(number: int | None) -> str:

@@ -89,6 +89,8 @@ def _what(kind: str, fields: Mapping[str, Any]) -> str:
         return f"{fields['id']}: {fields['remark']}"
     if kind == "round_opened":
         return place
+    if kind == "on_duty":
+        return f"{fields['table']}: {fields['person'] or 'no one'}, {fields['task']}"
     if kind == "exported":
         return f"{fields['what']} of {place}, SHA-256 {fields['sha256'].hex()}"
     return ""

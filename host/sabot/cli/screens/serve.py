@@ -43,6 +43,8 @@ class AtHand:
     keys: Keys | None = None
     operator: PrivateKey | None = None
     captures: Path | None = None
+    open_bundles: bool | None = None
+    """Whether bundles of a shoe of cards in play are given out; None if the house has not said."""
 
 
 Listen = Annotated[
@@ -87,6 +89,14 @@ OperatorKey = Annotated[
         help="The operator's private key, which signs the bundles that a round's page gives out.",
     ),
 ]
+OpenBundles = Annotated[
+    bool | None,
+    typer.Option(
+        "--open-bundles/--no-open-bundles",
+        help="Whether a round's page gives out the bundle of a shoe of cards that is in play.",
+        show_default=False,
+    ),
+]
 
 
 def serve(
@@ -98,6 +108,7 @@ def serve(
     zone: options.Zone = None,
     keys: options.KeyFile = None,
     operator_key: OperatorKey = None,
+    open_bundles: OpenBundles = None,
     captures: Captures = None,
     metrics: Metrics = None,
 ) -> None:
@@ -108,6 +119,7 @@ def serve(
         default_keys(keys),
         None if operator_key is None else load_private_key(operator_key),
         captures,
+        open_bundles,
     )
     try:
         with (
@@ -160,8 +172,8 @@ def serving(
     desk = Desk(store)
     floor, index = Floor(store, desk), RoundIndex(store)
     services = Services(
-        store, floor, desk, index, at_hand.zone, at_hand.keys, at_hand.operator, at_hand.captures,
-        Prover(at_hand.keys),
+        store, floor, desk, index, at_hand.zone, at_hand.keys, at_hand.operator,
+        _open_bundles(at_hand, desk), at_hand.captures, Prover(at_hand.keys),
     )  # fmt: skip
     server = Server(make_app(services), address, tls, problems.print)
     with floor, index, _metrics(metrics, store, floor):
@@ -170,6 +182,20 @@ def serving(
             yield server
         finally:
             server.stop()
+
+
+def _open_bundles(at_hand: AtHand, desk: Desk) -> bool:
+    """Whether bundles of a shoe of cards in play are given out. A house that has given out bundles,
+    and has not chosen, goes on as it did, and a line says so."""
+    if at_hand.operator is None or at_hand.open_bundles is not None:
+        return bool(at_hand.open_bundles)
+    goes_on = any(note.kind == "exported" for note in desk.notes())
+    if goes_on:
+        problems.print(
+            "bundles of a shoe of cards in play are given out, as before, with all its cards so "
+            "far; say whether they shall: --no-open-bundles, or --open-bundles"
+        )
+    return goes_on
 
 
 def _metrics(at: str | None, store: Store, floor: Floor) -> AbstractContextManager[None]:

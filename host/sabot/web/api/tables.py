@@ -4,9 +4,12 @@ import time
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from sabot.floor import wall
+from sabot.desk.roster import DEALER, SUPERVISOR
+from sabot.errors import DeskRefused
+from sabot.floor import dealt_cards, wall
 from sabot.floor.dealt_cards import DealtCards
 from sabot.floor.live import Floor
 from sabot.floor.wall import TileFields, by_need
@@ -17,7 +20,8 @@ from sabot.reports.roads import Outcome, bead_plate, big_road, outcomes_of
 from sabot.web.access import Visit
 from sabot.web.api.operations import Open, Operation
 from sabot.web.feed import FeedResponse
-from sabot.web.pages.table import counts_of, tile_of
+from sabot.web.pages.duty import note
+from sabot.web.pages.table import counts_of, laid_open_of, on_duty, tile_of
 from sabot.web.sources import Changed
 
 
@@ -70,7 +74,8 @@ class Roads(TypedDict):
 
 
 class Counts(TypedDict):
-    """How many of each card of a shoe of cards were dealt."""
+    """How many of each card came out of the last shoe of cards that has ended. Nothing is counted
+    of one in play, so `ended` is true."""
 
     shoe: int
     ended: bool
@@ -80,12 +85,43 @@ class Counts(TypedDict):
     cards: Mapping[str, int]
 
 
+class LaidOpen(TypedDict):
+    """The cards of a round of the shoe of cards in play that lay face up, as they came; those that
+    were burned before the first round are of round 0."""
+
+    round: int
+    cards: list[str]
+
+
+class FaceUp(TypedDict):
+    """What has lain face up in the shoe of cards in play so far; nothing of it is counted."""
+
+    shoe: int
+    not_understood: int | None
+    rounds: list[LaidOpen]
+
+
+class OnDuty(TypedDict):
+    """Who is on duty at a table now: pseudonyms, null where no one has said it."""
+
+    dealer: str | None
+    supervisor: str | None
+
+
 class Table(Tile):
     """A table, with its rounds in place of their number."""
 
     rounds: list[Dealt]  # type: ignore[misc]
     roads: Roads
     counts: Counts | None
+    laid_open: FaceUp | None
+    on_duty: OnDuty | None
+
+
+class Done(TypedDict):
+    """It was done."""
+
+    done: bool
 
 
 class _Wall(TypedDict):
@@ -134,13 +170,26 @@ def _table(visit: Visit) -> Table:
     rounds = tile.table.rounds
     outcomes = outcomes_of(each for each in rounds if isinstance(each, Round))
     dealt, may_see = counts_of(visit, tile), visit.may("round")
+    open_, on = laid_open_of(visit, tile), on_duty(visit, tile.table.name)
     shown = rounds if may_see else map(without_cards, rounds)
     return {
         **tile_json(tile, cards=may_see),
         "rounds": [each.as_json() for each in shown],
         "roads": _roads(outcomes),
         "counts": None if dealt is None else _counts(dealt),
+        "on_duty": None
+        if on is None
+        else {"dealer": on.get(DEALER), "supervisor": on.get(SUPERVISOR)},
+        "laid_open": None if open_ is None else _face_up(open_),
     }
+
+
+def _duty(visit: Visit) -> Done:
+    try:
+        note(visit, visit.form.get("unit", ""))
+    except DeskRefused as error:
+        raise HTTPException(400, str(error)) from None
+    return {"done": True}
 
 
 def _live(visit: Visit) -> Response:
@@ -213,11 +262,19 @@ def _derived(cells: list[DerivedCell]) -> list[Cell]:
 def _counts(dealt: DealtCards) -> Counts:
     return {
         "shoe": dealt.shoe,
-        "ended": dealt.ended,
+        "ended": True,
         "decks": dealt.decks,
         "face_down": dealt.face_down,
         "not_understood": dealt.not_understood,
         "cards": dict(sorted(dealt.counts.items())),
+    }
+
+
+def _face_up(found: dealt_cards.FaceUp) -> FaceUp:
+    return {
+        "shoe": found.shoe,
+        "not_understood": found.not_understood,
+        "rounds": [{"round": each.round, "cards": [*each.cards]} for each in found.rounds],
     }
 
 
@@ -239,6 +296,15 @@ OPERATIONS = [
         _table,
         "table",
         "One table: its rounds, its roads, and its cards as far as the role may see",
+    ),
+    Operation(
+        "POST",
+        "/api/tables/duty",
+        _duty,
+        "acknowledge",
+        "Note who has a task (dealer or supervisor) at a unit's table from now on; without a "
+        "person that no one has it any more",
+        body=("unit", "task", "person"),
     ),
     Operation(
         "GET",

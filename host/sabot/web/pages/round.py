@@ -17,6 +17,7 @@ from sabot.html import page as whole_page
 from sabot.keys import signing
 from sabot.log.boards import unit_of
 from sabot.log.found import LARGEST, Filter
+from sabot.log.reading.remainder import shoe_in_play
 from sabot.log.reveal import hidden_round
 from sabot.notable.clock_changes import change_after
 from sabot.notable.incident import Incident
@@ -28,6 +29,10 @@ from sabot.web.round_picture import picture_of
 
 _ADDRESS = "/rounds/{unit:path}/{shoe}/{round}"
 _BUNDLE, _PAGE = "bundle", "page"
+_IN_PLAY = (
+    "shoe of cards is in play: its bundle is given out when it has ended, or before by "
+    "sabot serve --open-bundles"
+)
 _FINAL = ("betting_open", "shoe_loaded")
 """What can void a round, a misdeal, cannot come any more after one of these kinds."""
 
@@ -50,6 +55,7 @@ def _round(visit: Visit) -> Response:
         "can_export": visit.may("export"),
         "operator": services.operator is not None,
         "may_leave": _may_leave(visit, view),
+        "in_play": "" if _may_leave_open(visit, view) else _IN_PLAY,
     }
     return page(visit, "round.html", shown)
 
@@ -84,6 +90,8 @@ def _bundle(visit: Visit) -> Response:
             services.store, view.unit, view.shoe, keys=keys, still_open=True,
             exported_unix_ms=time.time_ns() // 1_000_000,
         )  # fmt: skip
+        if not _may_leave_open(visit, view):
+            raise HTTPException(409, f"the {_IN_PLAY}")
         # Now, not before: a round may have ended face down meanwhile.
         if not _may_leave(visit, view):
             raise HTTPException(
@@ -153,6 +161,14 @@ def note_opened(visit: Visit, view: RoundView) -> None:
 def _number(text: str) -> int | None:
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
     return number if number is not None and number <= LARGEST else None
+
+
+def _may_leave_open(visit: Visit, view: RoundView) -> bool:
+    """Whether the bundle of a round may be given out although its shoe of cards may be in play."""
+    if visit.services.open_bundles:
+        return True
+    in_play = shoe_in_play(visit.services.store, view.unit)
+    return in_play is None or view.last_event < in_play.first_event
 
 
 def _may_leave(visit: Visit, view: RoundView) -> bool:

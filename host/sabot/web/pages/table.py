@@ -7,7 +7,8 @@ from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from sabot.floor.dealt_cards import DealtCards, dealt_cards, last_ended_shoe
+from sabot.desk.roster import LONGEST_WORD, TASKS
+from sabot.floor.dealt_cards import DealtCards, FaceUp, laid_open, last_dealt_cards
 from sabot.floor.wall import Tile
 from sabot.log import boards
 from sabot.log.families.hands import Hand
@@ -36,6 +37,9 @@ def _table(visit: Visit) -> Response:
         "t": view_of(tile, _now_unix_ms(), cards=visit.may("round")),
         "parts": {id_: Markup(html) for id_, html in _parts(visit, tile).items()},
         "health": unit_of(name, visit.services.store) if visit.may("health") else None,
+        "on_duty": on_duty(visit, tile.table.name),
+        "tasks": TASKS,
+        "most": LONGEST_WORD,
         "seams": [seam.text() for seam in seams if seam.unit == boards.unit_of(name)],
     }
     return page(visit, "table.html", shown)
@@ -90,6 +94,7 @@ def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
         "rounds": last if may_see else [*map(without_cards, last)],
         "linked": may_see,
         "dealt": counts_of(visit, tile),
+        "laid_open": laid_open_of(visit, tile),
         "ranks": _RANKS,
         "open_alerts": tile.open_alerts if visit.may("alerts") else (),
         "time_of": lambda unix_ms: _time_of(unix_ms, visit),
@@ -99,18 +104,27 @@ def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
 
 
 def counts_of(visit: Visit, tile: Tile) -> DealtCards | None:
-    """The cards of the shoe of cards; of the last one that ended, if the visitor may not see what
-    is left in this one; None if the visitor may not see rounds."""
+    """The cards of the last shoe of cards that has ended; None if the visitor may not see rounds.
+    Nothing is counted of one in play, for any role."""
     if not visit.may("round"):
         return None
-    store, table = visit.services.store, tile.table
-    shoe: int | None = table.shoe
-    if table.phase != "no_cards" and not visit.may("counts"):
-        shoe = last_ended_shoe(store, table.unit)
-    if not shoe:
+    return last_dealt_cards(visit.services.store, tile.table.unit)
+
+
+def laid_open_of(visit: Visit, tile: Tile) -> FaceUp | None:
+    """What lay face up in the shoe of cards in play; None without one, and for those who may not
+    see it."""
+    table = tile.table
+    if table.phase == "no_cards" or not visit.may("counts"):
         return None
-    dealt = dealt_cards(store, table.unit, shoe)
-    return dealt if dealt.ended or visit.may("counts") else None
+    return laid_open(visit.services.store, table.unit, table.shoe)
+
+
+def on_duty(visit: Visit, table: str) -> dict[str, str] | None:
+    """Who is on duty at a table now, by task; None if the visitor may not see it."""
+    if not visit.may("acknowledge"):
+        return None
+    return visit.services.desk.roster().on(table, _now_unix_ms())
 
 
 def _face_down(dealt: Dealt | None) -> list[int]:

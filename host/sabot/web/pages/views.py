@@ -86,6 +86,8 @@ def _what(note: Note) -> str:
             return f"acknowledged {it['id']}: {it['remark']}"
         case "round_opened":
             return f"opened {_place(note)}"
+        case "on_duty":
+            return f"noted {it['person'] or 'no one'} as {it['task']} at {it['table']}"
         case "exported":
             return f"took the {it['what']} of {_place(note)}"
     return note.kind.replace("_", " ")

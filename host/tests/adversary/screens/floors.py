@@ -23,7 +23,9 @@ _OPERATOR = Ed25519PrivateKey.from_private_bytes(b"\7" * 32)
 
 
 @contextmanager
-def screens_with(folder: Path, log: FirmwareLog, *documents: bytes) -> Iterator[Screens]:
+def screens_with(
+    folder: Path, log: FirmwareLog, *documents: bytes, open_bundles: bool = True
+) -> Iterator[Screens]:
     """Make them, with a user of each role named so, and an operator's key. The log keeps these game
     documents."""
     with new_log(folder / "log.sqlite") as store:
@@ -39,5 +41,9 @@ def screens_with(folder: Path, log: FirmwareLog, *documents: bytes) -> Iterator[
             while floor.loaded != (1, 1) or not index.progress.complete:
                 assert time.monotonic() < end_s
                 time.sleep(0.01)
-            app = make_app(Services(store, floor, desk, index, UTC, operator=_OPERATOR))
+            app = make_app(
+                Services(
+                    store, floor, desk, index, UTC, operator=_OPERATOR, open_bundles=open_bundles
+                )
+            )
             yield Screens(store, desk, floor, app)
