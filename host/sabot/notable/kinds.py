@@ -31,6 +31,9 @@ class Maker(Enum):
     """The unit's own events (incident_finder.py). `sabot incidents` lists it, and feeds send it."""
     HOST = "host"
     """What the host noted of the unit in the log (absences.py). `sabot incidents` lists it."""
+    CARDS = "cards"
+    """The order of its cards, and of those that were dealt before (orders.py). `sabot incidents`
+    lists it."""
     FLOOR = "floor"
     """The tables as they are followed (unit_alerts.py, silence.py). It is an alert only: nothing
     lists it afterwards."""
@@ -240,6 +243,23 @@ REPLACED = _kind(
     page="surveillance.md#a-board-that-was-replaced",
     maker=Maker.HOST,
     severity=Severity.NOTE,
+)
+
+# ---- found in the order of the cards
+
+UNSHUFFLED = _kind(
+    "unshuffled",
+    "the cards come in the order of new packs, or of the last shoe",
+    do="have the game stopped and the cards kept apart, and ask who shuffled them, when and how",
+    page="integrity.md#while-it-is-dealt",
+    maker=Maker.CARDS,
+)
+REPEATED = _kind(
+    "repeated",
+    "the cards come in an order in which they were dealt before",
+    do="have the game stopped and the cards kept as they lie, and watch how they came to the shoe",
+    page="integrity.md#while-it-is-dealt",
+    maker=Maker.CARDS,
 )
 
 # ---- found while the tables are followed

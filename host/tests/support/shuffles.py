@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 
+from host.tests.support.helpers import FirmwareLog
 from sabot.order.past import PastShoe
 from sabot_protocol import cards
 
@@ -44,3 +45,12 @@ def past(shoes: Sequence[Sequence[int]], unit: str = "U1") -> list[PastShoe]:
     return [
         PastShoe(unit, at + 1, 1000 * at + 1, bytes(shoe[:-CUT])) for at, shoe in enumerate(shoes)
     ]
+
+
+def dealt_shoes(*shoes: Sequence[int], game: bytes | None = None) -> FirmwareLog:
+    """A unit that dealt these shoes of cards one after the other, each up to its cut card."""
+    log = FirmwareLog(firmware="0.3.0", **{} if game is None else {"game": game})
+    for shoe in shoes:
+        names = [cards.name_of(card) for card in shoe]
+        log.deal_shoe([*names[:-CUT], "CUT", *names[-CUT:]])
+    return log

@@ -17,6 +17,7 @@ from sabot.notable.incident import Incident, Limits
 from sabot.notable.incident_search import Wanted
 from sabot.notable.incident_spans import search_file
 from sabot.notable.kinds import LISTED
+from sabot.notable.orders import are_wanted, orders_in
 from sabot.terminal import name_text, plain
 
 _DEFAULTS = Limits()
@@ -59,7 +60,10 @@ def incidents(
         found = [
             each
             for name in units
-            for each in (*in_log[name], *_of_host(store, name, wanted))
+            for each in (
+                *_in_order(store, name, in_log[name], wanted, kind),
+                *_of_host(store, name, wanted),
+            )
             if (not kind or each.kind in kind) and chosen.table in (None, _table_of(each, tables))
         ]
     if how is not Output.TABLE:
@@ -81,6 +85,16 @@ incidents.__doc__ = (
     + "\n\nA time is marked as reckoned if it was computed from a clock that was set later in the "
     "same start of the unit. Incidents without any time are listed despite --from and --to."
 )
+
+
+def _in_order(
+    store: Store, unit: str, in_log: list[Incident], wanted: Wanted, names: list[str] | None
+) -> list[Incident]:
+    """The incidents in the events of a unit and those in the order of its cards, by event."""
+    if not are_wanted(names):
+        return in_log
+    of_cards = [each for each in orders_in(store, unit) if wanted.has(each)]
+    return sorted([*in_log, *of_cards], key=lambda each: each.event or 0)
 
 
 def _of_host(store: Store, unit: str, wanted: Wanted) -> list[Incident]:

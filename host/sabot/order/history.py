@@ -1,0 +1,74 @@
+"""The order of the shoes of cards in a log."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from sabot.link.events import Event
+from sabot.link.wire import WireError
+from sabot.log import boards
+from sabot.log.reveal import ShownGames
+from sabot.log.store import Filter, Store
+from sabot.order.chances import House
+from sabot.order.dealt_order import DealtOrder, Found
+from sabot.order.finder import LoggedRuns
+from sabot.order.known_cards import KINDS
+from sabot.order.past import LAST, PastShoe
+
+
+def shoes_before(store: Store, unit: str, before: int | None = None) -> list[PastShoe]:
+    """Return the last shoes of cards of a unit that ended before event `before`, up to LAST, the
+    newest last; None: before the end of its log. Those of boards that were replaced are among
+    them."""
+    names = boards.in_order(store.boards(boards.unit_of(unit)))
+    shoes: list[PastShoe] = []
+    for name in reversed(names[: names.index(unit) + 1] if unit in names else [unit]):
+        last = before - 1 if before is not None and name == unit else None
+        shoes = [*_shoes_of_board(store, name, last, LAST - len(shoes)), *shoes]
+        if len(shoes) >= LAST:
+            break
+    return shoes
+
+
+def _shoes_of_board(store: Store, unit: str, last: int | None, most: int) -> list[PastShoe]:
+    begins = Filter(unit, last=last, kinds=("shoe_loaded",), newest_first=True)
+    numbers = [row.number for row in islice(store.rows(begins), most + 1)]
+    if not numbers:
+        return []
+    order = DealtOrder(unit, ShownGames(store.game))
+    for event in _events(store, Filter(unit, first=numbers[-1], last=last, kinds=KINDS)):
+        order.add(event)
+    return order.ended[-most:]
+
+
+def found_in(
+    store: Store, unit: str, logged: LoggedRuns | None = None, house: House = House()
+) -> Iterator[tuple[Found, bool]]:
+    """Yield what is found in the order of all cards of a unit, and whether that shoe of cards is
+    over: in order, as it was found while they were dealt."""
+    order = DealtOrder(unit, ShownGames(store.game), house)
+    order.past(_of_boards_before(store, unit), logged)
+    last: Found | None = None
+    for event in _events(store, Filter(unit, kinds=KINDS)):
+        order.add(event)
+        new = order.new()
+        if last is not None and (order.over or new):
+            yield last, True
+            last = None
+        for each in new:
+            last = each
+    if last is not None:
+        yield last, order.over
+
+
+def _of_boards_before(store: Store, unit: str) -> list[PastShoe]:
+    names = boards.in_order(store.boards(boards.unit_of(unit)))
+    at = names.index(unit) if unit in names else 0
+    return shoes_before(store, names[at - 1]) if at else []
+
+
+def _events(store: Store, wanted: Filter) -> Iterator[Event]:
+    for row in store.rows(wanted):
+        try:
+            yield row.event()
+        except WireError:
+            continue
