@@ -1,6 +1,6 @@
 """One table that is followed event by event: what it does, and what it raises an alert for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from sabot.audit.checks.decoding import values_of
@@ -10,6 +10,9 @@ from sabot.link.events import Event
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import ShownGames
 from sabot.notable.unit_alerts import AlertLimits, UnitAlerts
+from sabot.order.dealt_order import DealtOrder
+from sabot.order.finder import LoggedRuns
+from sabot.order.past import PastShoe
 
 _CHUNK = 500  # records decoded together
 
@@ -48,6 +51,15 @@ class LiveTable:
     def table(self) -> Table:
         """The table now."""
         return self._fold.table
+
+    @property
+    def order(self) -> DealtOrder:
+        """The order of its cards, which is only kept as long as it does not have the `past`."""
+        return self._alerts.order
+
+    def past(self, shoes: Sequence[PastShoe], logged: LoggedRuns | None, since: int) -> None:
+        """As `UnitAlerts.past`."""
+        self._alerts.past(shoes, logged, since)
 
     @property
     def waits(self) -> bool:

@@ -1,6 +1,7 @@
 """Finds the alerts of one unit as its events come: its incidents, and what depends on its pace and
 on the order of its cards."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sabot.audit.checks.decoding import Values
@@ -15,6 +16,8 @@ from sabot.notable.orders import incident_of
 from sabot.notable.pace import Pace, PaceLimits
 from sabot.order.chances import House
 from sabot.order.dealt_order import DealtOrder
+from sabot.order.finder import LoggedRuns
+from sabot.order.past import PastShoe
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +40,19 @@ class UnitAlerts:
         self._unit = unit
         self._feed = IncidentFeed(unit, limits.incidents, games)
         self._pace = Pace(limits.pace)
-        self.order = DealtOrder(unit, games, limits.order)
-        """The order of its cards. It is weighed once it knows those dealt before."""
+        self._order = DealtOrder(unit, games, limits.order)
+        self._order_since = 0
         self._found: list[Alert] = []
 
     def know(self, event: Event) -> None:
         """Take an event from before the first one, for what decides whether cards are shown."""
         self._feed.know(event)
-        self.order.know(event)
+        self._order.know(event)
 
     def add(self, values: Values) -> Event:
         """Take the values of the next record, and return its event."""
         event = self._feed.add(values)
-        self.order.add(event)
+        self._order.add(event)
         out = self._pace.add(event)
         if out is not None:
             self._found.append(
@@ -59,6 +62,17 @@ class UnitAlerts:
                 )
             )  # fmt: skip
         return event
+
+    @property
+    def order(self) -> DealtOrder:
+        """The order of its cards. Without `past` it is only kept."""
+        return self._order
+
+    def past(self, shoes: Sequence[PastShoe], logged: LoggedRuns | None, since: int) -> None:
+        """Take the shoes of cards that the unit dealt before the first event, and those of the
+        log. Of the shoes that are over, findings up to event `since` raise no alert."""
+        self._order_since = since
+        self._order.past(shoes, logged)
 
     @property
     def waits(self) -> bool:
@@ -78,5 +92,9 @@ class UnitAlerts:
 
     def _of_order(self) -> list[Incident]:
         # An alert stays as it was raised: it never names a shoe of cards that has the cards to come
-        new = self.order.new()
-        return [incident_of(found, self._unit, over=False) for found in new]
+        order, since = self._order, self._order_since
+        return [
+            incident_of(each, self._unit, over=False)
+            for each in order.new()
+            if each.event.number > since or (each is order.found and not order.over)
+        ]

@@ -1,5 +1,6 @@
 """Follows the order of the cards of one unit, over its shoes of cards."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sabot.link.events import Event, ShoeEndedEvent, ShoeLoadedEvent
@@ -43,6 +44,8 @@ class DealtOrder:
         self._logged: LoggedRuns | None = None
         self._loaded: ShoeLoadedEvent | None = None
         self._cards: list[tuple[Event, int]] = []
+        self._unweighed: list[tuple[ShoeLoadedEvent, list[tuple[Event, int]]]] = []
+        """Shoes of cards that ended before `past` was known."""
         self._finder: Finder | None = None
         self._new: list[Found] = []
 
@@ -55,11 +58,17 @@ class DealtOrder:
         """Take an event from before the first one, for what decides whether cards are shown."""
         self._known.know(event)
 
-    def past(self, shoes: list[PastShoe], logged: LoggedRuns | None = None) -> None:
+    def past(self, shoes: Sequence[PastShoe], logged: LoggedRuns | None = None) -> None:
         """Take the shoes of the unit that ended before the first event, the newest last, and those
-        of the log."""
+        of the log. What was kept until then is weighed now."""
         self._before, self._logged = tuple(shoes[-LAST:]), logged
-        self._weigh()
+        for loaded, cards in self._unweighed:
+            at = next(n for n, each in enumerate(self.ended) if each.first_event == loaded.number)
+            self._weigh(loaded, cards, at)
+        self._unweighed = []
+        if self._loaded is not None and not self.over:
+            self.found = None
+            self._weigh(self._loaded, self._cards)
 
     def add(self, event: Event) -> None:
         """Take the next event."""
@@ -67,13 +76,18 @@ class DealtOrder:
             if self._loaded is not None and each[0].shoe == self._loaded.shoe:
                 self._cards.append(each)
                 if self._finder is not None:
-                    self._take(self._finder, *each)
+                    self._take(self._finder, self._loaded, *each)
         if isinstance(event, ShoeLoadedEvent):
             self._end()
             self._loaded, self.found, self.over = event, None, False
-            self._weigh()
+            self._weigh(event, ())
         elif isinstance(event, ShoeEndedEvent):
             self._end()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it does not know yet what was dealt before."""
+        return self._before is None
 
     def new(self) -> list[Found]:
         """Return the findings that were not returned before."""
@@ -88,20 +102,21 @@ class DealtOrder:
         finding = self._finder.side_by_side()
         return None if finding is None else (self._finder.cards, finding)
 
-    def _weigh(self) -> None:
-        """Weigh all cards of the shoe in play, which are few."""
-        loaded = self._loaded
-        if loaded is None or self._before is None or self.over:
+    def _weigh(
+        self, loaded: ShoeLoadedEvent, cards: Iterable[tuple[Event, int]], before: int | None = None
+    ) -> None:
+        """Weigh the cards of a shoe that have come: `before` of the shoes that have ended came
+        before it, None for all."""
+        if self._before is None:
             return
-        recent = RecentShoes((*self._before, *self.ended))
+        recent = RecentShoes((*self._before, *self.ended[:before]))
         self._finder = Finder(loaded.decks, recent, self._logged, self._house)
-        for each in self._cards:
-            self._take(self._finder, *each)
+        for event, card in cards:
+            self._take(self._finder, loaded, event, card)
 
-    def _take(self, finder: Finder, event: Event, card: int) -> None:
+    def _take(self, finder: Finder, loaded: ShoeLoadedEvent, event: Event, card: int) -> None:
         finding = finder.add(card)
-        loaded = self._loaded
-        if finding is not None and self.found is None and loaded is not None:
+        if finding is not None:
             self.found = Found(finding, event, loaded.decks, finding.place + 1)
             self._new.append(self.found)
 
@@ -113,4 +128,6 @@ class DealtOrder:
         cards = bytes(card for _, card in self._cards)
         ended = PastShoe(self.unit, loaded.shoe, loaded.number, cards, loaded.decks)
         self.ended = [*self.ended, ended][-LAST:]
+        if self._before is None:
+            self._unweighed = [*self._unweighed, (loaded, self._cards)][-LAST:]
         self._cards = []

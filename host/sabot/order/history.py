@@ -14,30 +14,46 @@ from sabot.order.finder import LoggedRuns
 from sabot.order.known_cards import KINDS
 from sabot.order.past import LAST, PastShoe
 
+_STEP = 2000  # events that are read at once
+
 
 def shoes_before(store: Store, unit: str, before: int | None = None) -> list[PastShoe]:
     """Return the last shoes of cards of a unit that ended before event `before`, up to LAST, the
     newest last; None: before the end of its log. Those of boards that were replaced are among
     them."""
+    for shoes in shoes_read(store, unit, before):
+        if shoes is not None:
+            return shoes
+    return []
+
+
+def shoes_read(
+    store: Store, unit: str, before: int | None = None
+) -> Iterator[list[PastShoe] | None]:
+    """Read the same in steps: yield None after each, and at the end the shoes."""
     names = boards.in_order(store.boards(boards.unit_of(unit)))
     shoes: list[PastShoe] = []
     for name in reversed(names[: names.index(unit) + 1] if unit in names else [unit]):
         last = before - 1 if before is not None and name == unit else None
-        shoes = [*_shoes_of_board(store, name, last, LAST - len(shoes)), *shoes]
+        most = LAST - len(shoes)
+        begins = Filter(name, last=last, kinds=("shoe_loaded",), newest_first=True)
+        numbers = [row.number for row in islice(store.rows(begins), most + 1)]
+        if not numbers:
+            continue
+        order = DealtOrder(name, ShownGames(store.game))
+        # A page at a time: the log is not kept open between two steps.
+        first = numbers[-1]
+        while some := [
+            *islice(_events(store, Filter(name, first=first, last=last, kinds=KINDS)), _STEP)
+        ]:
+            for event in some:
+                order.add(event)
+            first = some[-1].number + 1
+            yield None
+        shoes = [*order.ended[-most:], *shoes]
         if len(shoes) >= LAST:
             break
-    return shoes
-
-
-def _shoes_of_board(store: Store, unit: str, last: int | None, most: int) -> list[PastShoe]:
-    begins = Filter(unit, last=last, kinds=("shoe_loaded",), newest_first=True)
-    numbers = [row.number for row in islice(store.rows(begins), most + 1)]
-    if not numbers:
-        return []
-    order = DealtOrder(unit, ShownGames(store.game))
-    for event in _events(store, Filter(unit, first=numbers[-1], last=last, kinds=KINDS)):
-        order.add(event)
-    return order.ended[-most:]
+    yield shoes
 
 
 def found_in(
