@@ -542,7 +542,8 @@ class Floor:
                 if unit in tables:
                     alerts = self._open_alerts.get(unit, ())
                     noted, flow = self._with_log(unit), self._flows.get(unit)
-                    tile = Tile(tables[unit], noted, self._version, alerts, flow)
+                    order = self._live[unit].order
+                    tile = Tile(tables[unit], noted, self._version, alerts, order, flow)
                     self._tiles[unit] = tile
                     pace = tile.table.rounds_an_hour(now_unix_ms)
                     self._shown_as[unit] = tile.need(now_unix_ms), pace

@@ -5,12 +5,12 @@ from itertools import islice
 
 from sabot.audit.checks.decoding import values_of
 from sabot.desk.alerts import Alert
+from sabot.floor.order_shown import OrderShown, order_shown
 from sabot.floor.table import Table, TableFold
 from sabot.link.events import Event
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import ShownGames
 from sabot.notable.unit_alerts import AlertLimits, UnitAlerts
-from sabot.order.dealt_order import DealtOrder
 from sabot.order.finder import LoggedRuns
 from sabot.order.past import PastShoe
 
@@ -53,9 +53,9 @@ class LiveTable:
         return self._fold.table
 
     @property
-    def order(self) -> DealtOrder:
-        """The order of its cards, which is only kept as long as it does not have the `past`."""
-        return self._alerts.order
+    def order(self) -> OrderShown | None:
+        """What was found in the order of its cards; None for nothing."""
+        return order_shown(self._alerts.order)
 
     def past(self, shoes: Sequence[PastShoe], logged: LoggedRuns | None, since: int) -> None:
         """As `UnitAlerts.past`."""

@@ -29,7 +29,7 @@ def incident_of(found: "Found", unit: str, *, over: bool) -> Incident:
 
     event = found.event
     return Incident(
-        unit, _kind_of(found).name, event.number, event.shoe, event.round, event.boot, event.t_ms,
+        unit, kind_of(found).name, event.number, event.shoe, event.round, event.boot, event.t_ms,
         event.unix_ms, False, None, False, detail_of(found, over=over),
     )  # fmt: skip
 
@@ -39,5 +39,6 @@ def are_wanted(names: Iterable[str] | None) -> bool:
     return not names or not {each.name for each in KINDS}.isdisjoint(names)
 
 
-def _kind_of(found: "Found") -> Kind:
+def kind_of(found: "Found") -> Kind:
+    """Return of which kind a finding is."""
     return kinds.UNSHUFFLED if found.finding.what in ("packs", "riffled") else kinds.REPEATED
