@@ -26,6 +26,8 @@ class PastShoe:
     cards: bytes
     """Those that are known, 0 to 51, in the order in which they came."""
     decks: int = 8
+    ended_unix_ms: int | None = None
+    """By the clock of the unit; None without one."""
 
 
 Place = tuple[int, int, int]
