@@ -27,6 +27,8 @@ from sabot.notable.alert_raiser import AlertRaiser
 from sabot.notable.silence import held_now, never_came, silent_before, silent_now
 from sabot.notable.unit_alerts import AlertLimits
 from sabot.order.history import shoes_read
+from sabot.order.logged import last_shoes
+from sabot.order.run_index import RunIndex
 
 _POLL_S = 0.02
 _BUSY_SHARE = 0.2  # of a core at most is spent on looking for what is new
@@ -53,7 +55,8 @@ class Look:
 
 class Floor:
     """The tables of the log `store`. A thread follows the log from `start` to `stop`; all else may
-    be called from any thread at any time. Without `raises` the desk's alerts are shown, and those
+    be called from any thread at any time. `shoes` are those of the log, which something else keeps
+    up. Without `raises` the desk's alerts are shown, and those
     that no server has raised yet, but none is noted at the desk."""
 
     def __init__(
@@ -65,8 +68,10 @@ class Floor:
         now_unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         now_s: Callable[[], float] = time.monotonic,
         limits: AlertLimits = AlertLimits(),
+        shoes: RunIndex | None = None,
     ) -> None:
         self._store = store
+        self._shoes = shoes
         self._now_unix_ms, self._now_s = now_unix_ms, now_s
         self._limits = limits
         self._follower = store.follower()  # of the thread, as all up to the lock
@@ -354,11 +359,16 @@ class Floor:
 
     def _learn(self, unit: str, live: LiveTable, begin: int, since: int) -> Iterator[None]:
         """Tell a table what its unit dealt before event `begin`, in steps."""
+        index = self._shoes
+        known = None if index is None else last_shoes(self._store, unit, index, begin)
+        if known is not None:
+            live.past(known, index, since)
+            return
         for shoes in shoes_read(self._store, unit, begin):
             if shoes is None:
                 yield
             else:
-                live.past(shoes, None, since)
+                live.past(shoes, index, since)
 
     def _step_learns(self, unit: str) -> None:
         try:

@@ -11,8 +11,8 @@ from sabot.link.events import Event
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import ShownGames
 from sabot.notable.unit_alerts import AlertLimits, UnitAlerts
-from sabot.order.finder import LoggedRuns
 from sabot.order.past import PastShoe
+from sabot.order.run_index import RunIndex
 
 _CHUNK = 500  # records decoded together
 
@@ -57,7 +57,7 @@ class LiveTable:
         """What was found in the order of its cards; None for nothing."""
         return order_shown(self._alerts.order)
 
-    def past(self, shoes: Sequence[PastShoe], logged: LoggedRuns | None, since: int) -> None:
+    def past(self, shoes: Sequence[PastShoe], logged: RunIndex | None, since: int) -> None:
         """As `UnitAlerts.past`."""
         self._alerts.past(shoes, logged, since)
 

@@ -2,6 +2,8 @@
 before in the same order (sabot/order)."""
 
 from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sabot.log.store import Store
@@ -15,11 +17,23 @@ if TYPE_CHECKING:
 KINDS = (kinds.UNSHUFFLED, kinds.REPEATED)
 
 
-def orders_in(store: Store, name: str) -> list[Incident]:
-    """Return the incidents in the order of all cards of a board."""
+def orders_in(store: Store, names: Iterable[str]) -> dict[str, list[Incident]]:
+    """Return the incidents in the order of all cards of these boards, against those of the whole
+    log."""
     from sabot.order.history import found_in  # it needs NumPy, which takes long to import
+    from sabot.order.logged import catch_up
+    from sabot.order.run_index import RunIndex
 
-    return [incident_of(found, name, over=over) for found, over in found_in(store, name)]
+    with TemporaryDirectory() as folder, RunIndex(Path(folder)) as index:
+        for name in store.units():
+            for _ in catch_up(store, name, index):
+                pass
+        return {
+            name: [
+                incident_of(each, name, over=over) for each, over in found_in(store, name, index)
+            ]
+            for name in names
+        }
 
 
 def incident_of(found: "Found", unit: str, *, over: bool) -> Incident:

@@ -16,8 +16,8 @@ from sabot.notable.orders import incident_of
 from sabot.notable.pace import Pace, PaceLimits
 from sabot.order.chances import House
 from sabot.order.dealt_order import DealtOrder
-from sabot.order.finder import LoggedRuns
 from sabot.order.past import PastShoe
+from sabot.order.run_index import RunIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class UnitAlerts:
         """The order of its cards. Without `past` it is only kept."""
         return self._order
 
-    def past(self, shoes: Sequence[PastShoe], logged: LoggedRuns | None, since: int) -> None:
+    def past(self, shoes: Sequence[PastShoe], logged: RunIndex | None, since: int) -> None:
         """Take the shoes of cards that the unit dealt before the first event, and those of the
         log. Of the shoes that are over, findings up to event `since` raise no alert."""
         self._order_since = since

@@ -1,14 +1,15 @@
 """Follows the order of the cards of one unit, over its shoes of cards."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sabot.link.events import Event, ShoeEndedEvent, ShoeLoadedEvent
 from sabot.log.reveal import ShownGames
 from sabot.order.chances import House
-from sabot.order.finder import Finder, Finding, LoggedRuns
+from sabot.order.finder import Finder, Finding
 from sabot.order.known_cards import KnownCards
 from sabot.order.past import LAST, PastShoe, RecentShoes
+from sabot.order.run_index import RUN, RunIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class DealtOrder:
         self._known = KnownCards(games)
         self._house = house
         self._before: tuple[PastShoe, ...] | None = None
-        self._logged: LoggedRuns | None = None
+        self._logged: RunIndex | None = None
         self._loaded: ShoeLoadedEvent | None = None
         self._cards: list[tuple[Event, int]] = []
         self._unweighed: list[tuple[ShoeLoadedEvent, list[tuple[Event, int]]]] = []
@@ -58,7 +59,7 @@ class DealtOrder:
         """Take an event from before the first one, for what decides whether cards are shown."""
         self._known.know(event)
 
-    def past(self, shoes: Sequence[PastShoe], logged: LoggedRuns | None = None) -> None:
+    def past(self, shoes: Sequence[PastShoe], logged: RunIndex | None = None) -> None:
         """Take the shoes of the unit that ended before the first event, the newest last, and those
         of the log. What was kept until then is weighed now."""
         self._before, self._logged = tuple(shoes[-LAST:]), logged
@@ -89,6 +90,10 @@ class DealtOrder:
         """Whether it does not know yet what was dealt before."""
         return self._before is None
 
+    def forget_ended(self) -> None:
+        """Forget the shoes that have ended."""
+        self.ended = []
+
     def new(self) -> list[Found]:
         """Return the findings that were not returned before."""
         new, self._new = self._new, []
@@ -110,7 +115,9 @@ class DealtOrder:
         if self._before is None:
             return
         recent = RecentShoes((*self._before, *self.ended[:before]))
-        self._finder = Finder(loaded.decks, recent, self._logged, self._house)
+        index = self._logged
+        logged = None if index is None else LoggedBefore(index, self.unit, loaded)
+        self._finder = Finder(loaded.decks, recent, logged, self._house)
         for event, card in cards:
             self._take(self._finder, loaded, event, card)
 
@@ -126,8 +133,37 @@ class DealtOrder:
         if loaded is None or not self._cards:
             return
         cards = bytes(card for _, card in self._cards)
-        ended = PastShoe(self.unit, loaded.shoe, loaded.number, cards, loaded.decks)
+        ended_unix_ms = self._cards[-1][0].unix_ms
+        ended = PastShoe(self.unit, loaded.shoe, loaded.number, cards, loaded.decks, ended_unix_ms)
         self.ended = [*self.ended, ended][-LAST:]
         if self._before is None:
             self._unweighed = [*self._unweighed, (loaded, self._cards)][-LAST:]
         self._cards = []
+
+
+class LoggedBefore:
+    """The shoes of a log that had ended when a shoe of `unit` was loaded: as `LoggedRuns`."""
+
+    run = RUN
+
+    def __init__(self, index: RunIndex, unit: str, loaded: ShoeLoadedEvent) -> None:
+        self._index, self._unit, self._loaded = index, unit, loaded
+
+    def count(self) -> int:
+        """How many shoes there are, up to the next power of two: so that a shoe that is weighed
+        again later is weighed alike."""
+        return int(1 << (len(self._index) - 1).bit_length()) if len(self._index) else 0
+
+    def places(self, run: bytes) -> Iterator[tuple[PastShoe, int, int]]:
+        """As `LoggedRuns`."""
+        for number, at, step in self._index.places(run):
+            shoe = self._index.shoe(number)
+            if self._is_before(shoe):
+                yield shoe, at, step
+
+    def _is_before(self, shoe: PastShoe) -> bool:
+        loaded = self._loaded
+        if shoe.unit == self._unit:
+            return shoe.first_event < loaded.number
+        ended, now = shoe.ended_unix_ms, loaded.unix_ms
+        return ended is not None and now is not None and ended <= now

@@ -26,6 +26,7 @@ _PACKS = Order(pack_followers(), RIFFLES_OF_PACKS, chances.PACKS)
 _RIFFLED = 2
 """Tables use two sets of cards in turn: the last shoe of either may have been riffled."""
 _SHOE = 416  # cards: where a run begins is as likely at each place of so many
+_EVERY_CARD = 24
 _AT_BEGIN = 0.5
 """The part of a shoe that repeats another one from its first card on."""
 
@@ -150,7 +151,7 @@ class Finder:
             for where in self.recent.places(run):
                 self._put(self._of_table, where, RUN, chances.OF_TABLE / among)
         logged = self._logged
-        if logged is not None and len(cards) >= logged.run:
+        if logged is not None and len(cards) >= logged.run and self._looks_in_log(len(cards)):
             among = 2 * max(1, self._log_count)
             for shoe, at, step in logged.places(bytes(cards[-logged.run :])):
                 if shoe not in self._log_shoes:
@@ -158,6 +159,12 @@ class Finder:
                     self._log_cards.append(shoe.cards)
                 where = self._log_shoes.index(shoe), at, step
                 self._put(self._of_log, where, logged.run, chances.OF_LOG / among)
+
+    @staticmethod
+    def _looks_in_log(cards: int) -> bool:
+        """Whether it looks for the last run in the log: after each of the first cards, then after
+        every fourth. A repetition that becomes a finding has at least twelve cards."""
+        return cards <= _EVERY_CARD or cards % 4 == 0
 
     def _put(self, alignments: Alignments, where: Place, run: int, weight: float) -> None:
         _, at, step = where

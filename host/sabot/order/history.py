@@ -3,16 +3,15 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from sabot.link.events import Event
-from sabot.link.wire import WireError
 from sabot.log import boards
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Filter, Store
 from sabot.order.chances import House
 from sabot.order.dealt_order import DealtOrder, Found
-from sabot.order.finder import LoggedRuns
+from sabot.order.events import readable
 from sabot.order.known_cards import KINDS
 from sabot.order.past import LAST, PastShoe
+from sabot.order.run_index import RunIndex
 
 _STEP = 2000  # events that are read at once
 
@@ -44,7 +43,7 @@ def shoes_read(
         # A page at a time: the log is not kept open between two steps.
         first = numbers[-1]
         while some := [
-            *islice(_events(store, Filter(name, first=first, last=last, kinds=KINDS)), _STEP)
+            *islice(readable(store, Filter(name, first=first, last=last, kinds=KINDS)), _STEP)
         ]:
             for event in some:
                 order.add(event)
@@ -57,14 +56,14 @@ def shoes_read(
 
 
 def found_in(
-    store: Store, unit: str, logged: LoggedRuns | None = None, house: House = House()
+    store: Store, unit: str, logged: RunIndex | None = None, house: House = House()
 ) -> Iterator[tuple[Found, bool]]:
     """Yield what is found in the order of all cards of a unit, and whether that shoe of cards is
     over: in order, as it was found while they were dealt."""
     order = DealtOrder(unit, ShownGames(store.game), house)
     order.past(_of_boards_before(store, unit), logged)
     last: Found | None = None
-    for event in _events(store, Filter(unit, kinds=KINDS)):
+    for event in readable(store, Filter(unit, kinds=KINDS)):
         order.add(event)
         new = order.new()
         if last is not None and (order.over or new):
@@ -80,11 +79,3 @@ def _of_boards_before(store: Store, unit: str) -> list[PastShoe]:
     names = boards.in_order(store.boards(boards.unit_of(unit)))
     at = names.index(unit) if unit in names else 0
     return shoes_before(store, names[at - 1]) if at else []
-
-
-def _events(store: Store, wanted: Filter) -> Iterator[Event]:
-    for row in store.rows(wanted):
-        try:
-            yield row.event()
-        except WireError:
-            continue

@@ -7,6 +7,7 @@ worth a segment, and two segments of a size become one of twice the size: a log 
 has eight. Beside them are the cards themselves, a byte each, and 36 bytes for each shoe.
 """
 
+import fcntl
 import json
 import os
 import threading
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sabot.files import replace_whole
+from sabot.order.chances import PACK
 from sabot.order.past import PastShoe
 
 RUN = 8
@@ -47,21 +49,27 @@ class RunIndex:
     begun again: whoever adds the shoes asks `last` what it has."""
 
     def __init__(self, folder: Path) -> None:
+        """Open it. Raises OSError; BlockingIOError if another program has it open."""
         self._folder = folder
+        self.begun = 0
+        """How often it was begun again."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._one = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._one, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._lock = threading.RLock()
         self._cards = _Bytes(folder / "cards")
         self._shoes = _Bytes(folder / "shoes")
         self._units: list[str] = []
-        self._last: dict[str, int] = {}
+        self._last: dict[str, tuple[int, str]] = {}
         self._segments: list[tuple[int, Entries]] = []  # shoes, entries
         self._in_segments = 0  # shoes
         self._begins = np.zeros(0, dtype=np.uint64)
+        self._of_unit = np.zeros(0, dtype=np.uint32)
         self._tail: Entries = np.zeros(0, dtype=np.uint64)
         try:
             self._open()
         except (OSError, ValueError, KeyError, TypeError):
-            self._clear()
+            self.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -75,28 +83,35 @@ class RunIndex:
             self.keep()
             for each in (self._cards, self._shoes):
                 each.close()
+            os.close(self._one)
 
     def __len__(self) -> int:
         """How many shoes it has."""
         return self._shoes.size // _SHOE.itemsize
 
-    def last(self, unit: str) -> int:
-        """The last event of a unit up to which it has all shoes; 0 for a unit that it lacks."""
+    def last(self, unit: str) -> tuple[int, str]:
+        """The last event of a unit up to which it has all shoes, and the mark with which it was
+        added; 0 and none for a unit that it lacks."""
         with self._lock:
-            return self._last.get(unit, 0)
+            return self._last.get(unit, (0, ""))
 
-    def add(self, shoes: Sequence[PastShoe], unit: str, last: int) -> None:
-        """Add shoes of a unit, which ended up to its event `last`."""
+    def add(self, shoes: Sequence[PastShoe], unit: str, last: int, mark: str = "") -> None:
+        """Add shoes of a unit, which ended up to its event `last`. After an error it has nothing
+        any more. Raises OSError."""
         with self._lock:
             before = len(self)
-            for shoe in shoes:
-                self._append(shoe)
-            self._last[unit] = last
-            if len(self) > before:
-                self._begins = np.concatenate((self._begins, self._read_begins(before)))
-                self._tail = _merged(self._tail, self._entries(before, len(self)))
-                if len(self) - self._in_segments >= _SEGMENT:
-                    self._store_tail()
+            try:
+                for shoe in shoes:
+                    self._append(shoe)
+                self._last[unit] = last, mark
+                if len(self) > before:
+                    self._read_rows(before)
+                    self._tail = _merged(self._tail, self._entries(before, len(self)))
+                    if len(self) - self._in_segments >= _SEGMENT:
+                        self._store_tail()
+            except OSError:
+                self.clear()
+                raise
 
     def keep(self) -> None:
         """Keep on disk what was added since."""
@@ -112,6 +127,21 @@ class RunIndex:
                 "last": self._last,
             }
             replace_whole(self._folder / _STATE, json.dumps(state).encode(), 0o600)
+
+    def of_unit(self, unit: str, before: int, most: int) -> list[PastShoe]:
+        """The last shoes of a unit that began before event `before`, the newest last."""
+        with self._lock:
+            if unit not in self._units:
+                return []
+            numbers = np.flatnonzero(self._of_unit == self._units.index(unit))
+            shoes: list[PastShoe] = []
+            for number in reversed(numbers.tolist()):
+                shoe = self.shoe(number)
+                if shoe.first_event < before:
+                    shoes.append(shoe)
+                if len(shoes) == most:
+                    break
+            return shoes[::-1]
 
     def shoe(self, number: int) -> PastShoe:
         """A shoe by its number in the index, from 0."""
@@ -133,15 +163,16 @@ class RunIndex:
     def places(self, run: bytes, *, by_rank: bool = False) -> Iterator[tuple[int, int, int]]:
         """Yield where a run of RUN cards is: the number of the shoe, the place of the run's last
         card in it, and 1, or -1 if it is there backwards. `by_rank`: whatever the suits."""
-        wanted = bytes(card % _RANKS for card in run) if by_rank else run
+        wanted = run.translate(_RANK_OF) if by_rank else run
         backwards = wanted[::-1]
         key = _key(run)
+        bounds = np.array((key << 32, (key + 1) << 32), dtype=np.uint64)
         with self._lock:
-            found = [at for entries in self._all() for at in _with_key(entries, key)]
+            found = [at for entries in self._all() for at in _with_key(entries, bounds)]
             for at in found:
                 there = self._cards.read(at, RUN)
                 if by_rank:
-                    there = bytes(card % _RANKS for card in there)
+                    there = there.translate(_RANK_OF)
                 if there not in (wanted, backwards):
                     continue
                 number = int(self._begins.searchsorted(at, side="right")) - 1
@@ -163,21 +194,27 @@ class RunIndex:
         self._cards.cut(int(state["cards"]))
         self._shoes.cut(shoes * _SHOE.itemsize)
         self._units = [str(each) for each in state["units"]]
-        self._last = {str(unit): int(last) for unit, last in state["last"].items()}
-        self._begins = self._read_begins(0)
+        self._last = {
+            str(unit): (int(last), str(mark)) for unit, (last, mark) in state["last"].items()
+        }
+        self._read_rows(0)
         for size in map(int, state["segments"]):
             entries = _mapped(self._segment_path(self._in_segments, size))
             self._segments.append((size, entries))
             self._in_segments += size
         self._tail = self._entries(self._in_segments, shoes)
 
-    def _clear(self) -> None:
-        for path in self._folder.glob("runs-*"):
-            path.unlink()
-        for each in (self._cards, self._shoes):
-            each.cut(0)
-        self._units, self._last, self._segments, self._in_segments = [], {}, [], 0
-        self._begins = self._tail = np.zeros(0, dtype=np.uint64)
+    def clear(self) -> None:
+        """Begin again, with nothing."""
+        with self._lock:
+            self.begun += 1
+            for path in (self._folder / _STATE, *self._folder.glob("runs-*")):
+                path.unlink(missing_ok=True)
+            for each in (self._cards, self._shoes):
+                each.cut(0)
+            self._units, self._last, self._segments, self._in_segments = [], {}, [], 0
+            self._begins = self._tail = np.zeros(0, dtype=np.uint64)
+            self._of_unit = np.zeros(0, dtype=np.uint32)
 
     def _append(self, shoe: PastShoe) -> None:
         if shoe.unit not in self._units:
@@ -191,10 +228,11 @@ class RunIndex:
         self._shoes.append(row.tobytes())
         self._cards.append(shoe.cards)
 
-    def _read_begins(self, first: int) -> Entries:
+    def _read_rows(self, first: int) -> None:
         begin = first * _SHOE.itemsize
         rows = np.frombuffer(self._shoes.read(begin, self._shoes.size - begin), dtype=_SHOE)
-        return rows["begin"].copy()
+        self._begins = np.concatenate((self._begins[:first], rows["begin"]))
+        self._of_unit = np.concatenate((self._of_unit[:first], rows["unit"]))
 
     def _entries(self, first: int, end: int) -> Entries:
         """The entries of these shoes, sorted."""
@@ -258,11 +296,16 @@ class _Bytes:
         os.close(self._file)
 
 
+_RANK_OF = bytes(card % _RANKS if card < PACK else 0 for card in range(256))
+
+
 def _key(run: bytes) -> int:
+    ranks = run.translate(_RANK_OF)
     forwards = backwards = 0
-    for card, other in zip(run, reversed(run), strict=True):
-        forwards = _RANKS * forwards + card % _RANKS
-        backwards = _RANKS * backwards + other % _RANKS
+    for rank in ranks:
+        forwards = _RANKS * forwards + rank
+    for rank in reversed(ranks):
+        backwards = _RANKS * backwards + rank
     return min(forwards, backwards)
 
 
@@ -288,11 +331,10 @@ def _entries_of(cards: NDArray[np.uint8], begins: NDArray[np.int64], start: int)
     return entries
 
 
-def _with_key(entries: Entries, key: int) -> list[int]:
-    """The places of the cards with a key."""
-    bounds = np.array((key << 32, (key + 1) << 32), dtype=np.uint64)
+def _with_key(entries: Entries, bounds: Entries) -> list[int]:
+    """The places of the cards whose entries are within these bounds."""
     first, end = entries.searchsorted(bounds)
-    return [int(each) & 0xFFFFFFFF for each in entries[first:end]]
+    return [] if first == end else [int(each) & 0xFFFFFFFF for each in entries[first:end]]
 
 
 def _merged(first: Entries, second: Entries) -> Entries:
@@ -327,4 +369,4 @@ def _write(path: Path, parts: Sequence[Entries] | Iterator[Entries]) -> None:
 def _mapped(path: Path) -> Entries:
     if not path.stat().st_size:
         return np.zeros(0, dtype=np.uint64)
-    return np.memmap(path, dtype=np.uint64, mode="r")
+    return np.memmap(path, dtype=np.uint64, mode="r").view(np.ndarray)

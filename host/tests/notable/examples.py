@@ -86,7 +86,7 @@ def _dealt_twice(folder: Path) -> Made:
 def _of_order(folder: Path, *shoes: Sequence[int]) -> Made:
     with new_log(folder / "log") as store:
         store.append("U1", stored(dealt_shoes(*shoes).records))
-        return {each.kind for each in orders_in(store, "U1")}
+        return {each.kind for each in orders_in(store, ["U1"])["U1"]}
 
 
 EXAMPLES: Mapping[str, Callable[[Path], Made]] = {

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -63,9 +64,9 @@ def test_it_is_there_again_after_a_restart(tmp_path: Path) -> None:
     shoes = _shoes(9)
     with RunIndex(tmp_path / "index") as index:
         index.add(shoes[:4], "U1", 400)
-        index.add(shoes[4:], "U1", 900)
+        index.add(shoes[4:], "U1", 900, "x")
     with RunIndex(tmp_path / "index") as index:
-        assert (len(index), index.last("U1"), index.last("U2")) == (9, 900, 0)
+        assert (len(index), index.last("U1"), index.last("U2")) == (9, (900, "x"), (0, ""))
         for at, shoe in enumerate(shoes):
             assert (at, RUN - 1, 1) in index.places(shoe.cards[:RUN])
 
@@ -76,8 +77,9 @@ def test_what_was_added_after_it_was_kept_last_is_added_again(tmp_path: Path) ->
     index = RunIndex(tmp_path / "index")
     index.add(shoes[:3], "U1", 300)  # a segment is full, and is kept
     index.add(shoes[3:], "U1", 400)
-    again = RunIndex(tmp_path / "index")  # as after a loss of power
-    assert (len(again), again.last("U1")) == (3, 300)
+    copy = copytree(tmp_path / "index", tmp_path / "again")  # as after a loss of power
+    again = RunIndex(copy)
+    assert (len(again), again.last("U1")[0]) == (3, 300)
     again.add(shoes[3:], "U1", 400)
     assert [*again.places(shoes[3].cards[:RUN])] == [(3, RUN - 1, 1)]
 
@@ -89,7 +91,7 @@ def test_one_that_is_damaged_is_begun_again(tmp_path: Path, damage: str) -> None
     path = tmp_path / "index" / damage
     path.write_bytes(path.read_bytes()[:5])
     with RunIndex(tmp_path / "index") as index:
-        assert (len(index), index.last("U1")) == (0, 0)
+        assert (len(index), index.last("U1")[0]) == (0, 0)
         index.add(_shoes(3), "U1", 300)
         assert len(index) == 3
 
@@ -108,3 +110,8 @@ def test_a_card_takes_less_than_sixteen_bytes_on_disk(tmp_path: Path) -> None:
         index._store_tail()
     size = sum(path.stat().st_size for path in (tmp_path / "index").iterdir())
     assert size <= 16 * sum(len(shoe.cards) for shoe in shoes)
+
+
+def test_two_programs_cannot_have_it_open(tmp_path: Path) -> None:
+    with RunIndex(tmp_path / "index"), pytest.raises(BlockingIOError):
+        RunIndex(tmp_path / "index")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import tzinfo
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -57,11 +58,12 @@ def incidents(
         in_log, damaged = search_file(
             db, units, wanted, lambda done: bar.update(task, completed=min(done, total))
         )
+        of_cards = orders_in(store, units) if are_wanted(kind) else {}
         found = [
             each
             for name in units
             for each in (
-                *_in_order(store, name, in_log[name], wanted, kind),
+                *_by_event(in_log[name], filter(wanted.has, of_cards.get(name, ()))),
                 *_of_host(store, name, wanted),
             )
             if (not kind or each.kind in kind) and chosen.table in (None, _table_of(each, tables))
@@ -87,14 +89,9 @@ incidents.__doc__ = (
 )
 
 
-def _in_order(
-    store: Store, unit: str, in_log: list[Incident], wanted: Wanted, names: list[str] | None
-) -> list[Incident]:
-    """The incidents in the events of a unit and those in the order of its cards, by event."""
-    if not are_wanted(names):
-        return in_log
-    of_cards = [each for each in orders_in(store, unit) if wanted.has(each)]
-    return sorted([*in_log, *of_cards], key=lambda each: each.event or 0)
+def _by_event(*found: Iterable[Incident]) -> list[Incident]:
+    """The incidents in the events of a unit and those in the order of its cards."""
+    return sorted(chain(*found), key=lambda each: each.event or 0)
 
 
 def _of_host(store: Store, unit: str, wanted: Wanted) -> list[Incident]:

@@ -26,6 +26,8 @@ from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.listening import Address, address_of, is_this_machine
 from sabot.log.store import Store, open_store
+from sabot.order.logged import kept_up
+from sabot.order.run_index import RunIndex
 from sabot.terminal import plain
 from sabot.web.app import make_app
 from sabot.web.server import DEFAULT_PORT, Server, certificate
@@ -43,6 +45,8 @@ class AtHand:
     keys: Keys | None = None
     operator: PrivateKey | None = None
     captures: Path | None = None
+    order: Path | None = None
+    """The folder with the order of earlier shoes of cards; None: a temporary one."""
 
 
 Listen = Annotated[
@@ -89,6 +93,17 @@ OperatorKey = Annotated[
 ]
 
 
+Order = Annotated[
+    Path | None,
+    typer.Option(
+        "--order",
+        metavar="FOLDER",
+        help="A folder of its own, in which the order of the log's shoes of cards is kept, so that "
+        "the next start need not read it again.",
+    ),
+]
+
+
 def serve(
     db: options.Db = options.DEFAULT_DB,
     listen: Listen = "127.0.0.1:8700",
@@ -99,6 +114,7 @@ def serve(
     keys: options.KeyFile = None,
     operator_key: OperatorKey = None,
     captures: Captures = None,
+    order: Order = None,
     metrics: Metrics = None,
 ) -> None:
     """Show the tables of a log in a browser, as they are dealt. Ctrl-C ends it."""
@@ -108,6 +124,7 @@ def serve(
         default_keys(keys),
         None if operator_key is None else load_private_key(operator_key),
         captures,
+        order,
     )
     try:
         with (
@@ -157,8 +174,22 @@ def serving(
     """Serve the screens of a log, and its metrics at the address of --metrics. Raises DeskMissing,
     CannotServe."""
     store.convert()
+    with kept_up(store, at_hand.order, problems.print) as shoes:
+        with _serving(store, address, tls, at_hand, metrics, shoes) as server:
+            yield server
+
+
+@contextmanager
+def _serving(
+    store: Store,
+    address: Address,
+    tls: ssl.SSLContext | None,
+    at_hand: AtHand,
+    metrics: str | None,
+    shoes: RunIndex,
+) -> Iterator[Server]:
     desk = Desk(store)
-    floor, index = Floor(store, desk), RoundIndex(store)
+    floor, index = Floor(store, desk, shoes=shoes), RoundIndex(store)
     services = Services(
         store, floor, desk, index, at_hand.zone, at_hand.keys, at_hand.operator, at_hand.captures,
         Prover(at_hand.keys),
