@@ -77,6 +77,9 @@ class Finder:
         self.recent = recent
         self.finding: Finding | None = None
         """The first finding; None as long as there is none."""
+        self.largest = 0.0
+        """What the sum of all products has reached at the most: the bound of its chance is the
+        inverse."""
         self._decks = max(1, decks)
         self._last_order = 0
         self._least = house.least(self._decks)
@@ -127,6 +130,7 @@ class Finder:
             "log": self._of_log.sum(),
         }
         reached = sum(sums.values())
+        self.largest = max(self.largest, reached)
         if self.finding is not None or reached < self._least:
             return None
         self._last_order = 1 + riffled.index(max(riffled)) if riffled else 0
