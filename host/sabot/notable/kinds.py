@@ -78,7 +78,7 @@ class Kind:
 
     @property
     def listed(self) -> bool:
-        """Whether `sabot incidents` and searches find it in a log, at any time."""
+        """Whether `sabot incidents` finds it in a log, at any time."""
         return self.maker is not Maker.FLOOR
 
 
@@ -306,7 +306,12 @@ KINDS: Mapping[str, Kind] = MappingProxyType(_kinds)
 LISTED: Mapping[str, Kind] = MappingProxyType(
     {name: kind for name, kind in KINDS.items() if kind.listed}
 )
-"""The kinds of incidents: those that `sabot incidents` and searches find in a log."""
+"""The kinds of incidents: those that `sabot incidents` finds in a log."""
+
+SEARCHED: Mapping[str, Kind] = MappingProxyType(
+    {name: kind for name, kind in LISTED.items() if kind.maker is not Maker.CARDS}
+)
+"""The kinds by which rounds are searched for at the screens."""
 
 LATER = Kind(
     name="later",

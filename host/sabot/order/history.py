@@ -1,6 +1,6 @@
 """The order of the shoes of cards in a log."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from sabot.log import boards
@@ -56,23 +56,41 @@ def shoes_read(
 
 
 def found_in(
-    store: Store, unit: str, logged: RunIndex | None = None, house: House = House()
+    store: Store,
+    unit: str,
+    logged: RunIndex | None = None,
+    house: House = House(),
+    first: int | None = None,
+    last: int | None = None,
+    count: Callable[[int], None] = lambda number: None,
 ) -> Iterator[tuple[Found, bool]]:
-    """Yield what is found in the order of all cards of a unit, and whether that shoe of cards is
-    over: in order, as it was found while they were dealt."""
+    """Yield what is found in the order of the cards of a unit, and whether that shoe of cards is
+    over: in order, as it was found while they were dealt. From event `first` on, which begins a
+    shoe of cards, to event `last`; None: of all. `count` gets the number of the last event now and
+    then."""
     order = DealtOrder(unit, ShownGames(store.game), house)
-    order.past(_of_boards_before(store, unit), logged)
-    last: Found | None = None
-    for event in readable(store, Filter(unit, kinds=KINDS)):
+    order.past(
+        shoes_before(store, unit, first) if first else _of_boards_before(store, unit), logged
+    )
+    found: Found | None = None
+    for event in readable(store, Filter(unit, first=first, last=last, kinds=KINDS)):
         order.add(event)
         new = order.new()
-        if last is not None and (order.over or new):
-            yield last, True
-            last = None
+        if found is not None and (order.over or new):
+            yield found, True
+            found = None
         for each in new:
-            last = each
-    if last is not None:
-        yield last, order.over
+            found = each
+        if order.over:
+            count(event.number)
+    if found is not None:
+        yield found, order.over or (last is not None and _is_over(store, unit, last))
+
+
+def _is_over(store: Store, unit: str, last: int) -> bool:
+    """Whether a shoe of cards ended after event `last`."""
+    ends = Filter(unit, first=last + 1, kinds=("shoe_ended", "shoe_loaded"))
+    return next(iter(store.rows(ends)), None) is not None
 
 
 def _of_boards_before(store: Store, unit: str) -> list[PastShoe]:

@@ -58,7 +58,7 @@ class Rates:
     from the first that is part of it; None: not at all."""
 
 
-class _Logged(LoggedBefore):
+class Logged(LoggedBefore):
     """All shoes of an index, as if there were at least so many."""
 
     def __init__(self, index: RunIndex, at_least: int) -> None:
@@ -77,7 +77,7 @@ def honest_shoes(rates: Rates, shoes: int, dice: Dice, index: RunIndex) -> Itera
     for number in range(shoes):
         table = number % _TABLES
         recent = RecentShoes(tables[table])
-        finder = Finder(DECKS, recent, _Logged(index, 0))
+        finder = Finder(DECKS, recent, Logged(index, 0))
         cards = honest(dice)[:_DEALT]
         for card in cards:
             finder.add(card)
@@ -129,7 +129,7 @@ def planted_shoes(rates: Rates, each: int, dice: Dice, index: RunIndex) -> Itera
         rates.found[name] = {}
         for number in numbers:
             rates.found[name][number] = [
-                _found_at(make(number), recent, _Logged(index, 1 << 20)) for _ in range(each)
+                _found_at(make(number), recent, Logged(index, 1 << 20)) for _ in range(each)
             ]
             yield
 

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from sabot import table_time
 from sabot.audit.table_names import Tables
+from sabot.cli import options
 from sabot.cli.chosen import Format, InTime, takes_options
 from sabot.cli.view import Output, console, events_progress, print_objects, problems
 from sabot.log.store import Store, open_store
@@ -41,6 +42,7 @@ def incidents(
         int,
         typer.Option(min=0, help="A reveal that takes longer from the last card is long."),
     ] = _DEFAULTS.reveal_s,
+    false_alarms: options.FalseAlarms = 1.0,
     printed: Format,
 ) -> None:
     """List what surveillance may want to see on the video: the event, its time, what happened."""
@@ -58,12 +60,17 @@ def incidents(
         in_log, damaged = search_file(
             db, units, wanted, lambda done: bar.update(task, completed=min(done, total))
         )
-        of_cards = orders_in(store, units) if are_wanted(kind) else {}
+        of_cards: dict[str, list[Incident]] = {}
+        if are_wanted(kind):
+            cards = bar.add_task("cards", total=total)
+            of_cards = orders_in(
+                store, units, wanted, false_alarms, lambda done: bar.update(cards, completed=done)
+            )
         found = [
             each
             for name in units
             for each in (
-                *_by_event(in_log[name], filter(wanted.has, of_cards.get(name, ()))),
+                *_by_event(in_log[name], of_cards.get(name, ())),
                 *_of_host(store, name, wanted),
             )
             if (not kind or each.kind in kind) and chosen.table in (None, _table_of(each, tables))

@@ -26,6 +26,8 @@ from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.listening import Address, address_of, is_this_machine
 from sabot.log.store import Store, open_store
+from sabot.notable.unit_alerts import AlertLimits
+from sabot.order.chances import House
 from sabot.order.logged import kept_up
 from sabot.order.run_index import RunIndex
 from sabot.terminal import plain
@@ -47,6 +49,8 @@ class AtHand:
     captures: Path | None = None
     order: Path | None = None
     """The folder with the order of earlier shoes of cards; None: a temporary one."""
+    false_alarms: float = 1.0
+    """Of the order of cards, in a thousand table-years."""
 
 
 Listen = Annotated[
@@ -115,6 +119,7 @@ def serve(
     operator_key: OperatorKey = None,
     captures: Captures = None,
     order: Order = None,
+    false_alarms: options.FalseAlarms = 1.0,
     metrics: Metrics = None,
 ) -> None:
     """Show the tables of a log in a browser, as they are dealt. Ctrl-C ends it."""
@@ -125,6 +130,7 @@ def serve(
         None if operator_key is None else load_private_key(operator_key),
         captures,
         order,
+        false_alarms,
     )
     try:
         with (
@@ -189,7 +195,8 @@ def _serving(
     shoes: RunIndex,
 ) -> Iterator[Server]:
     desk = Desk(store)
-    floor, index = Floor(store, desk, shoes=shoes), RoundIndex(store)
+    limits = AlertLimits(order=House(at_hand.false_alarms))
+    floor, index = Floor(store, desk, limits=limits, shoes=shoes), RoundIndex(store)
     services = Services(
         store, floor, desk, index, at_hand.zone, at_hand.keys, at_hand.operator, at_hand.captures,
         Prover(at_hand.keys),
