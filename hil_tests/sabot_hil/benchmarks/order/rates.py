@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _TABLES = 10
 _DEALT = DECKS * 52 - CUT
+_TOGETHER = 50  # shoes that are added to the index at once
 _NOISE = 0.03
 SLUGS = (8, 10, 12, 15, 20, 30, 40, 60)
 RIFFLES = (0, 1, 2, 3, 4, 5)
@@ -74,6 +75,7 @@ class Logged(LoggedBefore):
 def honest_shoes(rates: Rates, shoes: int, dice: Dice, index: RunIndex) -> Iterator[None]:
     """Deal honest shoes at some tables, and weigh each."""
     tables: list[list[PastShoe]] = [[] for _ in range(_TABLES)]
+    new: list[PastShoe] = []
     for number in range(shoes):
         table = number % _TABLES
         recent = RecentShoes(tables[table])
@@ -85,7 +87,10 @@ def honest_shoes(rates: Rates, shoes: int, dice: Dice, index: RunIndex) -> Itera
         rates.alarms += finder.finding is not None
         shoe = PastShoe(f"T{table}", number, number, bytes(cards), DECKS)
         tables[table] = [*tables[table], shoe][-LAST:]
-        index.add([shoe], shoe.unit, number)
+        new.append(shoe)
+        if len(new) == _TOGETHER:
+            index.add(new, "T", number)
+            new.clear()
         yield
 
 
