@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sabot.order.chances import PACK
+
 RUN = 4
 """So many cards that came in the same order begin a comparison with a shoe of the table: by chance
 one card in a hundred does so among a hundred shoes."""
@@ -34,6 +36,10 @@ Place = tuple[int, int, int]
 """Which shoe of a sequence; the place of a card in it, from 0; 1, or -1 if it is read backwards."""
 
 
+_BITS = 1 << 19
+"""Of the filter of a table: a run that the last shoes do not have is in it once in twelve times."""
+
+
 class RecentShoes:
     """The last shoes of a table, the newest last."""
 
@@ -47,20 +53,33 @@ class RecentShoes:
         wide = joined.astype(np.uint32)
         count = max(0, len(wide) - RUN + 1)
         self._runs = np.zeros(count, dtype=np.uint32)
+        places = np.zeros(count, dtype=np.uint32)
         for at in range(RUN):
             self._runs = (self._runs << np.uint32(8)) | wide[at : at + count]
+            places = places * np.uint32(PACK) + wide[at : at + count]
+        bits = np.zeros(_BITS, dtype=bool)
+        bits[places % np.uint32(_BITS)] = True
+        self._filter = np.packbits(bits).tobytes() if count else b""
 
     def places(self, run: bytes) -> Iterator[Place]:
         """Yield the place of the last card of a run of RUN cards, wherever it came before, in its
         order or backwards."""
-        if not len(self._runs):
+        if not self._filter:
             return
-        for at in np.flatnonzero(self._runs == int.from_bytes(run)):
-            shoe = int(self._begins.searchsorted(at, side="right")) - 1
-            yield shoe, int(at - self._begins[shoe]) + RUN - 1, 1
-        for at in np.flatnonzero(self._runs == int.from_bytes(run[::-1])):
-            shoe = int(self._begins.searchsorted(at, side="right")) - 1
-            yield shoe, int(at - self._begins[shoe]), -1
+        for step in (1, -1):
+            wanted = run[::step]
+            if not self._may_have(wanted):
+                continue
+            for at in np.flatnonzero(self._runs == int.from_bytes(wanted)):
+                shoe = int(self._begins.searchsorted(at, side="right")) - 1
+                yield shoe, int(at - self._begins[shoe]) + (RUN - 1 if step > 0 else 0), step
+
+    def _may_have(self, run: bytes) -> bool:
+        place = 0
+        for card in run:
+            place = place * PACK + card
+        place %= _BITS
+        return bool(self._filter[place >> 3] & 0x80 >> (place & 7))
 
 
 class OwnRuns:
