@@ -37,6 +37,7 @@ from sabot.link.events import (
     SealedCardEvent,
     SealEvent,
     ShoeEndedEvent,
+    ShoeLoadedEvent,
     UnknownEvent,
     UnsealedEvent,
 )
@@ -150,6 +151,8 @@ class Reveal:
         """Note whether play is stopped."""
         if isinstance(event, LidEvent):
             self._lid_open = event.open
+        elif isinstance(event, ShoeLoadedEvent):
+            self._lid_open = False  # it was shut, also if the event that says so is missing
         elif isinstance(event, ErrorEvent):
             self._stopped = True
         elif isinstance(event, ErrorClearedEvent):
