@@ -11,6 +11,9 @@ from sabot.order.known_cards import KnownCards
 from sabot.order.past import LAST, PastShoe, RecentShoes
 from sabot.order.run_index import RUN, RunIndex
 
+_MOST_DECKS, _MOST_CARDS = 12, 1000
+"""Of a shoe of cards: no game has so many, but a forged log."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -65,6 +68,7 @@ class DealtOrder:
         self._before, self._logged = tuple(shoes[-LAST:]), logged
         for loaded, cards in self._unweighed:
             at = next(n for n, each in enumerate(self.ended) if each.first_event == loaded.number)
+            self.found = None
             self._weigh(loaded, cards, at)
         self._unweighed = []
         if self._loaded is not None and not self.over:
@@ -74,10 +78,12 @@ class DealtOrder:
     def add(self, event: Event) -> None:
         """Take the next event."""
         for each in self._known.add(event):
-            if self._loaded is not None and each[0].shoe == self._loaded.shoe:
-                self._cards.append(each)
-                if self._finder is not None:
-                    self._take(self._finder, self._loaded, *each)
+            loaded = self._loaded
+            if loaded is None or each[0].shoe != loaded.shoe or len(self._cards) >= _MOST_CARDS:
+                continue
+            self._cards.append(each)
+            if self._finder is not None:
+                self._take(self._finder, loaded, *each)
         if isinstance(event, ShoeLoadedEvent):
             self._end()
             self._loaded, self.found, self.over = event, None, False
@@ -112,7 +118,8 @@ class DealtOrder:
     ) -> None:
         """Weigh the cards of a shoe that have come: `before` of the shoes that have ended came
         before it, None for all."""
-        if self._before is None:
+        self._finder = None
+        if self._before is None or not 1 <= loaded.decks <= _MOST_DECKS:
             return
         recent = RecentShoes((*self._before, *self.ended[:before]))
         index = self._logged

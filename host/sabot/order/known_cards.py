@@ -56,6 +56,8 @@ class KnownCards:
         came, each with the event by which it came."""
         self._reveal.add(event)
         opened = {each.number: each.card for each in self._seal.add(event)}
+        for each in self._waiting if opened else ():
+            each.card = opened.get(each.event.number, each.card)
         known = []
         if self._waiting and not isinstance(event, UnknownEvent):
             if isinstance(event, ShoeLoadedEvent | ShoeEndedEvent) or (
@@ -67,8 +69,6 @@ class KnownCards:
             self._waiting.append(_Came(event, event.card))
         elif isinstance(event, SealedCardEvent):
             self._waiting.append(_Came(event, None))
-        for each in self._waiting if opened else ():
-            each.card = opened.get(each.event.number, each.card)
         return [*known, *self._shown()]
 
     def _shown(self) -> list[tuple[Event, int]]:

@@ -22,6 +22,7 @@ from sabot.order.run_index import RunIndex
 
 _STEP = 2000  # events that are read at once
 _POLL_S = 2.0
+_KEEP_EVERY_S = 600.0
 _BUSY_SHARE = 0.2  # of a core at most
 
 
@@ -104,6 +105,7 @@ class Keeper:
         self._thread.join()
 
     def _run(self) -> None:
+        kept_s = time.monotonic()
         follower, said, begun = self._store.follower(), "", self._index.begun
         while not self._stopping.is_set():
             problem = ""
@@ -122,11 +124,21 @@ class Keeper:
             if problem not in ("", said):
                 self._report(f"repetitions of other tables' cards are not found now: {problem}")
             said = problem
+            now_s = time.monotonic()
+            if now_s - kept_s > _KEEP_EVERY_S:
+                kept_s = now_s
+                self._keep()
             if self._index.begun != begun:
                 begun = self._index.begun
                 self._due |= self._units
             self._stopping.wait(_POLL_S)
         follower.close()
+
+    def _keep(self) -> None:
+        try:
+            self._index.keep()
+        except OSError as error:
+            self._report(f"the order of the cards cannot be kept: {error.strerror}")
 
     def _take(self, unit: str) -> None:
         for _ in catch_up(self._store, unit, self._index):

@@ -29,6 +29,8 @@ _RANKS = 13
 _SEGMENT = 4096  # shoes whose entries are worth a segment
 _BLOCK = 1 << 21  # entries that are merged at once
 _STATE = "state.json"
+_MOST_DECKS, _LARGEST = (1 << 16) - 1, (1 << 63) - 1
+"""What a row holds: a forged event may say anything."""
 _SHOE = np.dtype(
     [
         ("begin", "<u8"),
@@ -160,13 +162,14 @@ class RunIndex:
                 None if ended < 0 else ended,
             )
 
-    def places(self, run: bytes, *, by_rank: bool = False) -> Iterator[tuple[int, int, int]]:
-        """Yield where a run of RUN cards is: the number of the shoe, the place of the run's last
+    def places(self, run: bytes, *, by_rank: bool = False) -> list[tuple[int, int, int]]:
+        """Return where a run of RUN cards is: the number of the shoe, the place of the run's last
         card in it, and 1, or -1 if it is there backwards. `by_rank`: whatever the suits."""
         wanted = run.translate(_RANK_OF) if by_rank else run
         backwards = wanted[::-1]
         key = _key(run)
         bounds = np.array((key << 32, (key + 1) << 32), dtype=np.uint64)
+        places = []
         with self._lock:
             found = [at for entries in self._all() for at in _with_key(entries, bounds)]
             for at in found:
@@ -178,9 +181,10 @@ class RunIndex:
                 number = int(self._begins.searchsorted(at, side="right")) - 1
                 place = at - int(self._begins[number])
                 if there == wanted:
-                    yield number, place + RUN - 1, 1
+                    places.append((number, place + RUN - 1, 1))
                 if there == backwards:
-                    yield number, place, -1
+                    places.append((number, place, -1))
+        return places
 
     def _all(self) -> Iterator[Entries]:
         yield from (entries for _, entries in self._segments)
@@ -219,9 +223,10 @@ class RunIndex:
     def _append(self, shoe: PastShoe) -> None:
         if shoe.unit not in self._units:
             self._units.append(shoe.unit)
-        ended = -1 if shoe.ended_unix_ms is None else shoe.ended_unix_ms
+        ended = -1 if shoe.ended_unix_ms is None else min(shoe.ended_unix_ms, _LARGEST)
         row = np.array(
-            (self._cards.size, shoe.shoe, self._units.index(shoe.unit), len(shoe.cards), shoe.decks,
+            (self._cards.size, shoe.shoe, self._units.index(shoe.unit), len(shoe.cards),
+             min(shoe.decks, _MOST_DECKS),
              shoe.first_event, ended),
             dtype=_SHOE,
         )  # fmt: skip

@@ -8,12 +8,14 @@ import pytest
 
 from host.tests.support.helpers import FirmwareLog, new_log, stored
 from host.tests.support.shuffles import dealt_shoes, honest, new_packs
+from host.tests.support.typed_events import TypedEvents
 from sabot.games.baccarat import catalogue
 from sabot.link.events import CardEvent, Event, SealedCardEvent, UnsealedEvent
 from sabot.link.wire import parse_event
 from sabot.log.reveal import NONE_KEPT
 from sabot.order.dealt_order import DealtOrder, Found
 from sabot.order.history import found_in, shoes_before
+from sabot.order.run_index import RunIndex
 
 _DICE = random.Random(7)
 _FIRST, _SECOND = honest(_DICE), honest(_DICE)
@@ -124,3 +126,24 @@ def test_the_log_gives_back_the_shoes_before_an_event(tmp_path: Path) -> None:
         assert shoes_before(store, "U1", third) == order.ended[:2]
         ((found, over),) = found_in(store, "U1")
     assert over and found.event.shoe == 3
+
+
+def test_what_was_found_in_an_earlier_shoe_is_not_said_of_the_last_one() -> None:
+    order = DealtOrder("U1", NONE_KEPT)
+    found = _follow(order, _events(dealt_shoes(new_packs(), _FIRST)))
+    order.past([])
+    assert found == [] and [each.event.shoe for each in order.new()] == [1]
+    assert order.found is None and order.beside() is None
+
+
+def test_a_forged_shoe_of_endless_cards_takes_no_endless_memory(tmp_path: Path) -> None:
+    log = TypedEvents().add("shoe_loaded", decks=(1 << 63) - 1, game="mini")
+    for _ in range(1500):
+        log.add("card", card="7H", position="player_1")
+    log.add("shoe_ended")
+    order, found = _order(log.events)
+    (ended,) = order.ended
+    assert len(ended.cards) == 1000 and found == []
+    with RunIndex(tmp_path / "index") as index:
+        index.add(order.ended, "U1", 1)
+        assert index.shoe(0).cards == ended.cards
