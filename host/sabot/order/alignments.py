@@ -49,6 +49,8 @@ class Alignments:
     def __init__(self, shoes: Sequence[bytes | bytearray]) -> None:
         self._shoes = shoes
         self.tracks: dict[Place, Track] = {}
+        self.together = _TOGETHER
+        """How many hypotheses are followed at once."""
 
     def add(self, card: int, chance: float, place: int) -> None:
         """Take the next card, which had this chance under honest shuffling, at a place of this
@@ -79,9 +81,9 @@ class Alignments:
 
     def sum(self) -> float:
         """The sum of the products, of the largest ones."""
-        if len(self.tracks) > _TOGETHER:
+        if len(self.tracks) > self.together:
             largest = sorted(self.tracks.items(), key=lambda each: each[1].product)
-            self.tracks = dict(largest[-_TOGETHER:])
+            self.tracks = dict(largest[-self.together :])
         return sum(each.product for each in self.tracks.values())
 
     @property

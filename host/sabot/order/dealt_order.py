@@ -34,8 +34,12 @@ class DealtOrder:
     As long as `past` does not say what was dealt before, cards are only kept.
     """
 
-    def __init__(self, unit: str, games: ShownGames, house: House = House()) -> None:
+    def __init__(
+        self, unit: str, games: ShownGames, house: House = House(), *, beside: bool = True
+    ) -> None:
+        """Without `beside` it does not follow a shoe any further once something was found."""
         self.unit = unit
+        self._beside = beside
         self.found: Found | None = None
         """What was found in the shoe of cards that is in play, or was last; None for nothing."""
         self.ended: list[PastShoe] = []
@@ -129,6 +133,8 @@ class DealtOrder:
             self._take(self._finder, loaded, event, card)
 
     def _take(self, finder: Finder, loaded: ShoeLoadedEvent, event: Event, card: int) -> None:
+        if self.found is not None and not self._beside:
+            return
         finding = finder.add(card)
         if finding is not None:
             self.found = Found(finding, event, loaded.decks, finding.place + 1)

@@ -27,6 +27,8 @@ _RIFFLED = 2
 """Tables use two sets of cards in turn: the last shoe of either may have been riffled."""
 _SHOE = 416  # cards: where a run begins is as likely at each place of so many
 _EVERY_CARD = 24
+_BESIDE = 4
+"""Hypotheses that are followed once there is a finding, for what is shown of it."""
 _AT_BEGIN = 0.5
 """The part of a shoe that repeats another one from its first card on."""
 
@@ -135,6 +137,8 @@ class Finder:
             return None
         self._last_order = 1 + riffled.index(max(riffled)) if riffled else 0
         self.finding = self._found(max(sums, key=lambda name: sums[name]), place, reached)
+        for each in (self._within, self._of_table, self._of_log):
+            each.together = _BESIDE
         return self.finding
 
     def side_by_side(self) -> Finding | None:

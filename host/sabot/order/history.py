@@ -8,8 +8,7 @@ from sabot.log.reveal import ShownGames
 from sabot.log.store import Filter, Store
 from sabot.order.chances import House
 from sabot.order.dealt_order import DealtOrder, Found
-from sabot.order.events import readable
-from sabot.order.known_cards import KINDS
+from sabot.order.events import card_events
 from sabot.order.past import LAST, PastShoe
 from sabot.order.run_index import RunIndex
 
@@ -42,9 +41,7 @@ def shoes_read(
         order = DealtOrder(name, ShownGames(store.game))
         # A page at a time: the log is not kept open between two steps.
         first = numbers[-1]
-        while some := [
-            *islice(readable(store, Filter(name, first=first, last=last, kinds=KINDS)), _STEP)
-        ]:
+        while some := [*islice(card_events(store, name, first, last), _STEP)]:
             for event in some:
                 order.add(event)
             first = some[-1].number + 1
@@ -68,12 +65,12 @@ def found_in(
     over: in order, as it was found while they were dealt. From event `first` on, which begins a
     shoe of cards, to event `last`; None: of all. `count` gets the number of the last event now and
     then."""
-    order = DealtOrder(unit, ShownGames(store.game), house)
+    order = DealtOrder(unit, ShownGames(store.game), house, beside=False)
     order.past(
         shoes_before(store, unit, first) if first else _of_boards_before(store, unit), logged
     )
     found: Found | None = None
-    for event in readable(store, Filter(unit, first=first, last=last, kinds=KINDS)):
+    for event in card_events(store, unit, first, last):
         order.add(event)
         new = order.new()
         if found is not None and (order.over or new):

@@ -15,8 +15,7 @@ from sabot.link.events import ShoeEndedEvent
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Filter, Store
 from sabot.order.dealt_order import DealtOrder
-from sabot.order.events import readable
-from sabot.order.known_cards import KINDS
+from sabot.order.events import card_events
 from sabot.order.past import LAST, PastShoe
 from sabot.order.run_index import RunIndex
 
@@ -34,7 +33,7 @@ def catch_up(store: Store, unit: str, index: RunIndex) -> Iterator[None]:
         index.clear()
         last = 0
     order, first, ended = DealtOrder(unit, ShownGames(store.game)), last + 1, 0
-    while some := [*islice(readable(store, Filter(unit, first=first, kinds=KINDS)), _STEP)]:
+    while some := [*islice(card_events(store, unit, first), _STEP)]:
         for event in some:
             order.add(event)
             if isinstance(event, ShoeEndedEvent):
