@@ -7,6 +7,7 @@ page and every answer about the table must be the same for both, to every role.
 import json
 import random
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
@@ -70,7 +71,17 @@ def floors(
             )
             for earlier in (_EARLIER, _other_suits(_EARLIER))
         )
+        deadline_s = time.monotonic() + 100
+        while not all(map(_is_shown, (one, other))):
+            assert time.monotonic() < deadline_s
+            time.sleep(0.01)
         yield one, other
+
+
+def _is_shown(screens: Screens) -> bool:
+    """Whether the alert is raised, and all that the log has is shown."""
+    tile = screens.floor.tile(UNIT)
+    return tile is not None and tile.order is not None and len(tile.open_alerts) == 1
 
 
 def _pieces(text: str) -> list[str]:
@@ -100,6 +111,8 @@ def test_no_page_of_the_table_says_what_the_earlier_shoe_has_after_the_cards_dea
 
 def test_the_feed_of_the_tables_says_no_more(floors: tuple[Screens, Screens]) -> None:
     sent = [tables._Tables(each.floor, cards=True).since(None)[1] for each in floors]
+    for each in sent:  # they come in the order in which they changed
+        each["tables"].sort(key=lambda table: table["unit"])
     one, other = (_OF_THE_SERVER.sub("", json.dumps(each, sort_keys=True)) for each in sent)
     assert one == other and '"repeated"' in one
 
