@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from host.tests.floor.test_live import Clocks, _all
-from host.tests.support.helpers import new_log, stored
+from host.tests.support.helpers import FirmwareLog, new_log, stored
 from host.tests.support.shuffles import CUT, dealt_shoes, honest, new_packs
 from sabot.desk.desk import Desk
 from sabot.floor.live import Floor
 from sabot.floor.wall import Tile
 from sabot.log.store import Store
+from sabot.order.logged import catch_up
+from sabot.order.run_index import RunIndex
 from sabot_firmware.table.shoe_of_cards import BETWEEN
 from sabot_protocol import cards
 
@@ -134,3 +136,34 @@ def test_honest_shoes_raise_nothing(store: Store, desk: Desk) -> None:
     floor = Clocks().floor(store, desk=desk)
     _all(floor)
     assert _raised(desk) == [] and _tile(floor).order is None
+
+
+def test_a_shoe_that_another_table_dealt_before_raises_an_alert(
+    store: Store, desk: Desk, tmp_path: Path
+) -> None:
+    store.append("U0", stored(dealt_shoes(_FIRST).records))
+    with RunIndex(tmp_path / "index") as index:
+        for _ in catch_up(store, "U0", index):
+            pass
+        store.append("U2", stored(_later(_FIRST).records))
+        floor = Clocks().floor(store, desk=desk, shoes=index)
+        _all(floor)
+    assert _raised(desk) == ["repeated"]
+    tile = floor.tile("U2")
+    assert tile is not None and tile.order is not None
+    assert "an earlier shoe of cards of this log" in tile.order.detail
+    assert "U0" not in tile.order.detail
+
+
+def _later(shoe: Sequence[int]) -> FirmwareLog:
+    """A unit that has dealt three rounds of a shoe, long after the others."""
+    log = FirmwareLog(firmware="0.3.0")
+    log.set_clock(2_000_000_000_000)
+    log.load()
+    for card in shoe:
+        while log.betting_due():
+            if log.dealing.round == 3 and log.dealing.phase == BETWEEN:
+                return log
+            log.draw("next")
+        log.draw(cards.name_of(card))
+    raise AssertionError("the shoe has fewer rounds")
