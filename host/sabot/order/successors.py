@@ -77,8 +77,10 @@ class Successors:
         riffles = [n for each in orders for n in each.riffles for _ in range(2)]
         counts = [2 * len(each.riffles) for each in orders]
         self._begins = np.concatenate(([0], np.cumsum(counts)))
-        self._followers = np.concatenate(
-            [np.tile(e.followers, (len(e.riffles), 1, 1)) for e in orders]
+        # Both directions of each order, which all its numbers of riffles share.
+        self._followers = np.concatenate([e.followers for e in orders]).astype(np.float32)
+        self._which = np.array(
+            [2 * at + way for at, e in enumerate(orders) for _ in e.riffles for way in range(2)]
         )
         self._weights = np.repeat([e.weight for e in orders], counts) / np.repeat(counts, counts)
         self._riffles = riffles
@@ -106,7 +108,7 @@ class Successors:
             np.minimum(products, _MOST, out=products)
         due *= self._keeps
         due[:, card] *= _SEEN
-        due += self._followers[:, card]
+        due += self._followers[:, card][self._which]
         self._place += 1
         sums: list[float] = np.add.reduceat(products, self._begins[:-1]).tolist()
         return sums
