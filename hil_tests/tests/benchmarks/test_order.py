@@ -22,6 +22,9 @@ def test_honest_shoes_give_no_alarm_and_planted_cheats_are_found() -> None:
         (runs,) = (each for cheat, each in found.found.items() if cheat.startswith(name))
         (at,) = runs[length]
         assert at is not None and at <= length
+    for name, within in (("one of a million shoes", 12), ("one of the table's last hundred", 8)):
+        (at,) = found.found[f"whole, {name}"][0]
+        assert at is not None and at <= within
     assert rates.png(found).startswith(_PNG)
 
 

@@ -43,7 +43,7 @@ _TOGETHER = 50  # shoes that are added to the index at once
 _NOISE = 0.03
 SLUGS = (8, 10, 12, 15, 20, 30, 40, 60)
 RIFFLES = (0, 1, 2, 3, 4, 5)
-_STEPS = 2 * len(RIFFLES) + 4 * len(SLUGS)
+_STEPS = 2 * len(RIFFLES) + 4 * len(SLUGS) + 2
 BOUNDS = (10.0, 100.0, 1000.0, 10_000.0)
 
 
@@ -114,7 +114,13 @@ def cheats(
         "the same with noise": (SLUGS, lambda n: slug(last, n)),
         "run of one of a million shoes": (SLUGS, lambda n: slug(logged, n, exact=True)),
         "the same of those with noise": (SLUGS, lambda n: slug(logged, n)),
+        "whole, one of a million shoes": ((0,), lambda n: (_any(logged, dice), 0)),
+        "whole, one of the table's last hundred": ((0,), lambda n: (_any(last, dice), 0)),
     }
+
+
+def _any(shoes: Sequence[PastShoe], dice: Dice) -> list[int]:
+    return list(shoes[int(dice.integers(len(shoes)))].cards)
 
 
 Cheats = dict[str, tuple[Sequence[int], Callable[[int], tuple[list[int], int]]]]
@@ -173,7 +179,7 @@ def png(rates: Rates) -> bytes:
         axis.set_title(name.capitalize(), loc="left")
         axis.legend(frameon=False)
     for name, by_number in rates.found.items():
-        if "riffled" not in name:
+        if len(by_number) == len(SLUGS):
             parts = [sum(at is not None for at in each) / len(each) for each in by_number.values()]
             runs.plot([*by_number], parts, marker="o", label=name)
     runs.set_xlabel("cards of the run")
