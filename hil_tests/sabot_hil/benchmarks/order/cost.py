@@ -6,6 +6,7 @@ Fills an index with honest shoes, and then deals at many tables in turn, each wi
 before it. The index is made in build/, and deleted.
 """
 
+import re
 import resource
 import tempfile
 import time
@@ -51,6 +52,8 @@ class Cost:
     """On disk."""
     query_ms: float
     """Of a shoe all of whose runs are looked for, by card."""
+    own_bytes: int
+    """Memory of this process at the end that is its own."""
     memory_bytes: int
     """The largest of this process, with the pages of the index that the system keeps in it."""
 
@@ -94,7 +97,7 @@ def measured(shoes: int, tables: int, seed: int, tick: Callable[[], None] = lamb
         memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return Cost(
             shoes, tables, first_us, later_us, table_bytes, add_ms, size / (shoes * _CARDS),
-            query_ms, memory,
+            query_ms, _own(), memory,
         )  # fmt: skip
 
 
@@ -118,6 +121,13 @@ def _query_ms(index: RunIndex, shoes: list[bytes]) -> float:
         for at in range(len(cards) - RUN + 1):
             list(index.places(cards[at : at + RUN]))
     return 1000 * (time.process_time() - begun_s) / len(shoes)
+
+
+def _own() -> int:
+    """Without pages of files, which the system takes back when it needs them."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    (size_kb,) = re.findall(r"RssAnon:\s*(\d+) kB", status)
+    return 1024 * int(size_kb)
 
 
 def _resident() -> int:
