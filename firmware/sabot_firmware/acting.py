@@ -7,7 +7,7 @@ from sabot_firmware.journal.ring import MOST_STATE, NOTE, PASSING
 from sabot_firmware.native import const
 from sabot_firmware.table import input_log, inputs
 from sabot_firmware.table.dealing import NO_RANDOM
-from sabot_firmware.table.shoe_of_cards import DEALING
+from sabot_firmware.table.shoe_of_cards import DEALING, POWER_WAS_OFF
 from sabot_protocol import cbor, events
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -52,6 +52,8 @@ class Acting:
         """Whether a round has ended; the shoe sets it back."""
         self.stopped = False
         """Whether buttons and switches wait for the restart that is due."""
+        self.unchecked = False
+        """Whether this start must ask for the supervisor: no program has watched the lid."""
         self.cards_closed = False
         """Whether cards are never to be known, and the secret that has sealed them is still
         there."""
@@ -121,6 +123,20 @@ class Acting:
         if self.held and not dealing.error and dealing.phase != DEALING:
             if not self._running.on_trial and not self.stopped:
                 self.carry_out([input_log.NO_RANDOM])
+
+    def ask_if_due(self) -> None:
+        """Stop play until the supervisor has checked the cards, if this start must ask. A release
+        on trial asks once it is confirmed: the one before may know no such stop."""
+        if self.unchecked and not self._running.on_trial:
+            self.unchecked = False
+            dealing = self.dealing
+            if not dealing.can_change_game() and not dealing.unchecked:
+                self.carry_out([input_log.STOPPED, POWER_WAS_OFF])
+
+    def watch_lid(self) -> None:
+        """From now on the lid counts as watched, if the question that was due is on flash."""
+        if not (self._board.lid_watched or self.unchecked or self._journal.unwritten()):
+            self._board.set_lid_watched(True)
 
     def end_hold(self) -> None:
         """End the stop of `hold_if_due`, unless the lid is open."""

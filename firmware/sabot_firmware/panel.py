@@ -30,7 +30,7 @@ _TITLES = {
 _ERRORS = (
     "", "CARD NOT DUE", "", "LID OPENED", "CUT CARD MISPLCD", "TEST CARD",
     "SURPLUS COPY", "CARD TOO MANY", "CARDS MISSING", "SENSOR FAULT", "SAMPLES LOST",
-    "JOURNAL FULL", "NO RANDOM BYTES",
+    "JOURNAL FULL", "NO RANDOM BYTES", "POWER WAS OFF", "LOCK STUCK", "SUPPLY LOW",
 )  # fmt: skip
 _CHOICES = {
     pending.NONE: "CARD --",
@@ -82,7 +82,7 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
     if state.asked:  # what each button does now, over the state of the host
         remedy = "VOID: MISDEAL" if state.decided else ""
         link = "" if state.can_change_game() else "BURN: ENDS SHOE"
-    elif state.ghost == shoe_of_cards.GHOST_ASKED:
+    elif state.ghost == shoe_of_cards.GHOST_ASKED and not state.error:
         remedy = "REVEAL: GHOST"
     if state.ghost == shoe_of_cards.GHOST_MARKED:
         notice = notice or "GHOST HAND %d" % state.ghosts
@@ -169,7 +169,9 @@ def _remedy(state: dealing.Dealing) -> str:
         return "NEXT CLOSES BETS" if waits else ""
     if state.error == dealing.NO_RANDOM:
         return "ATTACH A HOST"
-    return "CLOSE LID, KEY" if state.lid_open else "TURN KEY"
+    if state.lid_open:
+        return "CLOSE LID, KEY"
+    return "CHECK CARDS, KEY" if state.error == shoe_of_cards.POWER_WAS_OFF else "TURN KEY"
 
 
 class Presenting:

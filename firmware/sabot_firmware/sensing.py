@@ -187,7 +187,8 @@ class Sensing:
         """Store the figures of a test card that passed with no cards in play."""
         passed = self._reader.passed
         self.calibration[:] = passed.permille + [self._acting.recorder.unix_ms()]
-        self._store.save(_CALIBRATION, self.calibration)
+        if self._board.supply_good():
+            self._store.save(_CALIBRATION, self.calibration)
         figures = (passed.speed_mm_s, passed.margin_permille, passed.skew_um, passed.samples)
         self._acting.record(events.CALIBRATED, tuple(passed.permille) + figures)
         self._board.buzz(_DONE_MS)

@@ -56,6 +56,7 @@ _TICK = const(2)
 _JOURNAL = const(3)
 _HAD_TURN = const(1)
 _WAITS = const(2)
+_SUPPLY_LOOKS = const(100)  # 5 s
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
 
 
@@ -65,6 +66,13 @@ class Shoe:
 
     def __init__(self, board: "Board", running: "RunningRelease | None" = None) -> None:
         self.board = board
+        looks = 0
+        while not board.supply_good():  # a start writes
+            looks += 1
+            if looks > _SUPPLY_LOOKS:
+                raise RuntimeError("SUPPLY LOW")
+            board.feed()
+            board.sleep_ms(TICK_MS)
         self.running = running or RunningRelease()
         self.restart_due = False
         """Whether to restart as soon as no card can come."""
@@ -76,12 +84,17 @@ class Shoe:
         self.unit: str = self.store.load("unit") or board.serial  # type: ignore[assignment]
         settings: dict = self.store.load("settings") or {}  # type: ignore[assignment]
         saved: bytes = self.store.load("game")  # type: ignore[assignment]
+        if saved is None:
+            from sabot_protocol import baccarat  # other families do not need it: saves heap
+
+            saved = baccarat.document_of(baccarat.MINI_NAME)
         # A damaged or unknown document puts the shoe out of service: it must not deal another game.
-        game = games.game_of(games.document_of(games.MINI_NAME) if saved is None else saved)
+        game = games.game_of(saved)
         card_set: int = settings.get("set", 0)
         self.dealing = Dealing(game, card_set, 0)
         self.journal = Journal(board.flash, buffers.journal)
         self.journal.alive = board.feed
+        self.journal.may_write = board.supply_good
         # The buffer of passes serves as a work buffer: it holds no pass yet.
         self.journal.mount(buffers.recent)
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
@@ -132,7 +145,7 @@ class Shoe:
             board, self.journal, self.outbox, self.guard, self.heap, self.running, self.reader,
             self.acting, self.at_rest,
         )  # fmt: skip
-        self._record_boot(resumed)
+        self._record_boot(resumed, settings.get("check_cards") == "if_opened")
         self.journal.restore_lost()
         self.journal.alive = None
         self.presenting.show()
@@ -250,11 +263,14 @@ class Shoe:
             raise StoreError("no command key: flash and provision this board again")
         return key
 
-    def _record_boot(self, resumed: Recovery) -> None:
-        """Record the start, then the events that were not yet on flash when the power went."""
+    def _record_boot(self, resumed: Recovery, trusts_latch: bool) -> None:
+        """Record the start, then the events that were not yet on flash when the power went.
+        `trusts_latch`: the house is asked only if a latch says that the lid was opened."""
         recorder, dealing, board = self.recorder, self.dealing, self.board
         chain: bytes = self.store.load(_CHAIN)  # type: ignore[assignment]
+        opened = (board.lid_opened, board.compartment_opened)
         start = (board.reset_cause, VERSION, self.build, board.NAME, dealing.game.name, chain)
+        start += opened
         recorder.record(events.BOOT, dealing.shoe, dealing.round, start)
         for shape, shoe, round_, values in resumed.missing:
             recorder.record(shape, shoe, round_, values)
@@ -278,6 +294,12 @@ class Shoe:
         switches = board.switches()
         for switch in range(len(enums.SWITCHES)):
             self.acting.switched(switch, switches >> switch & 1 == 1)
+        # After the switches: a key that was turned without power has seen no question.
+        # The cards are as they were if a program watched the lid until this start, or if the house
+        # trusts a latch that remembers an opened lid.
+        if not (board.lid_watched or (trusts_latch and opened[0] is False)) or True in opened:
+            self.acting.unchecked = True
+            self.acting.ask_if_due()
         undone = self.running.undone()
         if undone:
             self.acting.record(events.UPDATE_UNDONE, (undone,))
@@ -287,6 +309,7 @@ class Shoe:
         self.hold_rounds()
         self.acting.keep_state()
         self.journal.drain()
+        self.acting.watch_lid()
         if undone:
             self.running.forget_undone()
         if news:
@@ -355,6 +378,9 @@ class Shoe:
     async def _listen(self) -> None:
         turns = self.ticking.turns
         while True:
+            while not self.board.supply_good():  # a command may write to the board's own flash
+                turns[_LISTEN] = _HAD_TURN
+                await asyncio.sleep_ms(WRITING_MS)
             await self._priority.cards_first()
             turns[_LISTEN] = _WAITS
             data = await self.board.read_link()
@@ -403,7 +429,8 @@ class Shoe:
             await self._priority.cards_first()
             self.ticking.turns[_TICK] = _HAD_TURN
             self.ticking.tick()
-            self.tend_randomness()
+            if self.board.supply_good():
+                self.tend_randomness()
             await self._write_out(_TICK)
             self.presenting.show_changes()
             self._to_send.set()

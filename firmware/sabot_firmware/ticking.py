@@ -22,6 +22,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.journal.journal import Journal
     from sabot_firmware.journal.outbox import Outbox
     from sabot_firmware.link.authentication import CommandGuard
+    from sabot_firmware.optional_parts import OptionalParts
     from sabot_firmware.release.running import RunningRelease
 
 TICK_MS = const(50)
@@ -72,6 +73,11 @@ class Ticking:
         self._wrong_macs = 0  # recorded so far
         self._wrong_macs_ms = -_WRONG_MACS_MS  # when they were last recorded
         self._leaving = False
+        self._parts: "OptionalParts | None" = None
+        if board.SENSES:
+            from sabot_firmware.optional_parts import OptionalParts
+
+            self._parts = OptionalParts(board, journal, acting)
         self.turns = bytearray((_HAD_TURN, _HAD_TURN, _HAD_TURN, 0))
         """What each has done since the last look: _HAD_TURN; _WAITS, for something from outside,
         until it says otherwise; or 0."""
@@ -115,6 +121,10 @@ class Ticking:
             if self._at_rest():
                 self._scrubbed = self._journal.scrub(self._scrubbed)
         self.record_faults()
+        if self._parts is not None:
+            self._parts.tick(passing)
+        self._acting.watch_lid()
+        self._acting.ask_if_due()
 
     def record_faults(self) -> None:
         """Record the faults of the journal, the events it could not read, and wrong MACs."""

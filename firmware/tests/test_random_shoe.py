@@ -24,7 +24,7 @@ from sabot_firmware.journal.recovery import state_of
 from sabot_firmware.link import commands
 from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
-from sabot_protocol import cbor, enums, games, messages
+from sabot_protocol import baccarat, cbor, enums, games, messages
 
 _LOAD = (inputs.switched(LID, True), inputs.switched(LID, False))
 _NO_RANDOM = enums.ERRORS.index("no_random")
@@ -33,7 +33,7 @@ _SESSION = 77
 
 
 def _document(shown="after_reveal"):
-    document = dict(games.MINI)
+    document = dict(baccarat.MINI)
     document.update({"name": "midi", "shown": shown, "burn": "none"})
     return games.encode(document)
 
@@ -161,6 +161,7 @@ def test_a_unit_that_deals_face_up_is_not_stopped_until_such_a_game_is_loaded():
         board.play(shoe, *_LOAD, *[card_samples(name) for name in DEALT])
         assert not shoe.dealing.error and "result" in kinds_of(shoe)
     for has_bytes in (False, True):
+        board = shoe = None  # no board has the memory for two shoes
         with Folder() as folder:
             board, shoe = _unit(folder, shown="at_once")
             if has_bytes:

@@ -22,7 +22,7 @@ from protocol.tests.helpers import raised
 from sabot_firmware.link import commands
 from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
-from sabot_protocol import cards, enums, games, messages
+from sabot_protocol import baccarat, cards, enums, messages
 
 DEALT = ("4C", "2D", "AC", "2H", "2S", "3H")
 _DEALING_ROUND = enums.PHASES.index("dealing")
@@ -30,7 +30,7 @@ _DEALING_ROUND = enums.PHASES.index("dealing")
 
 def _midi(folder, **house):
     """Return a board and its shoe, a new unit that deals midi without a burn."""
-    document = dict(games.MINI)
+    document = dict(baccarat.MINI)
     document.update({"name": "midi", "shown": "after_reveal", "burn": "none", "house": house})
     return dealing(folder, document)
 

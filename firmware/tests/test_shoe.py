@@ -36,7 +36,7 @@ from sabot_firmware.journal.recovery import state_of
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import inputs
-from sabot_protocol import cards, enums, events, games, messages
+from sabot_protocol import baccarat, cards, enums, events, games, messages
 
 
 def test_the_lock_shuts_after_the_last_mark_and_nothing_is_recorded_before_the_card_has_left():
@@ -326,7 +326,7 @@ def test_the_notice_names_the_first_dirty_channel():
         )
 
 
-_MIDI = dict(games.MINI, name="midi", shown="after_reveal", burn="none", wagers=["dragon_7"])
+_MIDI = dict(baccarat.MINI, name="midi", shown="after_reveal", burn="none", wagers=["dragon_7"])
 
 
 def _shown_in_midi(deal):

@@ -2,6 +2,7 @@
 
 from firmware.tests.support.parts import Any, Parts
 from sabot_firmware.journal.ring import STATE
+from sabot_firmware.table.dealing import KEY, LOCK_STUCK, SUPPLY_LOW
 from sabot_firmware.ticking import TICK_MS, Ticking
 
 
@@ -96,3 +97,75 @@ def test_a_trial_that_is_over_restarts_at_once():
     parts.alive = parts.at_rest = False
     ticking.restart_if_due(False)
     assert parts.board.done == ["reset"]
+
+
+def _errors(parts):
+    return parts.recorder.names.count("error")
+
+
+def _turn_key(parts):
+    parts.acting.switched(KEY, True)
+    parts.acting.switched(KEY, False)
+
+
+def test_a_bolt_that_does_not_follow_within_a_fifth_of_a_second_stops_play():
+    parts = Parts()
+    ticking = _ticking(parts)
+    parts.board.follows = False
+    for _ in range(200 // TICK_MS):
+        ticking.tick()
+    assert _errors(parts) == 0, "so long a bolt may take"
+    parts.board.follows = True
+    ticking.tick()
+    parts.board.follows = False
+    for _ in range(200 // TICK_MS):
+        ticking.tick()
+    assert _errors(parts) == 0, "it has followed meanwhile"
+    for _ in range(5):
+        ticking.tick()
+    assert parts.dealing.error == LOCK_STUCK and _errors(parts) == 1
+    assert not parts.dealing.lock_released()
+
+
+def test_a_bolt_that_stays_stuck_stops_play_again_after_the_key():
+    parts = Parts()
+    ticking = _ticking(parts)
+    parts.board.follows = False
+    for _ in range(6):
+        ticking.tick()
+    _turn_key(parts)
+    ticking.tick()
+    assert parts.dealing.error == LOCK_STUCK and _errors(parts) == 2
+    parts.board.follows = True
+    _turn_key(parts)
+    for _ in range(6):
+        ticking.tick()
+    assert not parts.dealing.error and _errors(parts) == 2
+
+
+def test_a_bolt_on_a_card_in_the_head_is_not_stuck():
+    parts = Parts()
+    ticking = _ticking(parts)
+    parts.board.follows = False
+    parts.reader.scanner.in_pass = True
+    for _ in range(40):
+        ticking.tick()
+    assert _errors(parts) == 0
+
+
+def test_play_stops_at_once_while_the_supply_falls_and_again_if_it_still_does_after_the_key():
+    parts = Parts()
+    ticking = _ticking(parts)
+    parts.board.supply = False
+    ticking.tick()
+    ticking.tick()
+    assert parts.dealing.error == SUPPLY_LOW and _errors(parts) == 1
+    _turn_key(parts)
+    ticking.tick()
+    assert parts.dealing.error == SUPPLY_LOW and _errors(parts) == 2
+    parts.board.supply = True
+    ticking.tick()
+    assert parts.dealing.error == SUPPLY_LOW, "until the key"
+    _turn_key(parts)
+    ticking.tick()
+    assert not parts.dealing.error

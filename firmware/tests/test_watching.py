@@ -26,6 +26,9 @@ class _Shoe:
         self.watching = Ticking(self, *parts)
         self.working = list(_TASKS)
 
+    SENSES = False
+    lid_watched = True
+
     def lock_obeys(self):
         return self.obeys
 

@@ -19,7 +19,7 @@ from sabot_firmware import VERSION
 from sabot_hil.kit.flash_image import ChipImage, read_trace
 from sabot_hil.kit.journal_image import entries_in
 from sabot_hil.kit.used_unit import write_key_files
-from sabot_hil.sweeps.recorded_run import Action, play
+from sabot_hil.sweeps.recorded_run import GOES_ON, Action, play
 from sabot_hil.targets.sim import SimulatedBench
 from sabot_protocol import enums
 
@@ -85,7 +85,7 @@ def start_on(shoe: SimulatedShoe, switches: Sequence[str]) -> None:
     """Power on, with these switches on."""
     for switch in switches:
         shoe.bench.switch(switch, True)
-    shoe.power_on()
+    shoe.power_on(GOES_ON)
 
 
 def make_golden(name: str, scene: Scene) -> None:

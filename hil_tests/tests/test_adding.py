@@ -47,7 +47,7 @@ print(recorded.args[0].name, messages.shoe_message_of(wire.parse_message(payload
 _CHOICES = """\
 from sabot.games.baccarat import catalogue, wager_file, wager_rules
 from sabot_protocol.game_rules import game_to_deal
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 assert game_to_deal(catalogue.document("pairs-down")).shown == "after_reveal"
 game = Game(catalogue.document("md-mini", {"called_wagers": False}))
 placed = wager_file.parse(

@@ -25,11 +25,11 @@ from sabot.log.store import open_store
 from sabot.sim import deck
 from sabot.sim.dealer import Dealer
 from sabot.sim.process import JOURNAL, SimulatedShoe
-from sabot_protocol import games
+from sabot_protocol import baccarat
 
 pytestmark = pytest.mark.slow
 
-_UNIT = _settings(game=games.document_of(games.MINI_NAME))
+_UNIT = _settings(game=baccarat.document_of(baccarat.MINI_NAME))
 _LOG = ("--db", "log.sqlite", "--commands", "commands")
 
 

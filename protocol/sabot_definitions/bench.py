@@ -30,6 +30,13 @@ FROM_BENCH = (
         Field("switch", "switch", "which one"),
         Field("on", "flag", "whether it is on now"),
     ),
+    Message(
+        99,
+        "parts",
+        "To the shoe: how its bolt and its supply are now, if it senses them.",
+        Field("bolt_stuck", "flag", "whether the bolt no longer follows the lock"),
+        Field("supply_low", "flag", "whether the supply falls"),
+    ),
 )
 
 TO_BENCH = (
@@ -62,5 +69,11 @@ TO_BENCH = (
         "idle",
         "From the shoe: it waits for more.",
         Field("taken", "uint", "bench messages acted on since the start"),
+    ),
+    Message(
+        117,
+        "latches_armed",
+        "From the shoe: its latches are ready to remember that something is opened.",
+        Field("armed", "flag", "always true"),
     ),
 )

@@ -37,6 +37,19 @@ EVENTS = (
         Field("board", "text", "kind of board"),
         Field("game", "text", "name of the game that is loaded", rule="game-name"),
         Field("chain", "bytes", "16: the id of the audit chain of its events", rule="mac"),
+        Field(
+            "lid_opened",
+            "flag?",
+            "whether the lid was opened while no program watched it; null: the board has no latch "
+            "that remembers it",
+            since=11,
+        ),
+        Field(
+            "compartment_opened",
+            "flag?",
+            "the same of the compartment with the board",
+            since=11,
+        ),
         notable=True,
     ),
     Event(

@@ -95,14 +95,16 @@ FAULTS = word_list(
 ERRORS = word_list(
     "none card_not_due unreadable lid_opened cut_card_misplaced test_card "
     "surplus_copy card_too_many cards_missing sensor_fault samples_lost journal_full "
-    "no_random"
+    "no_random power_was_off lock_stuck supply_low"
 )
 """What stops play until the supervisor's key clears it.
 
 `surplus_copy`: more copies of a card than decks; `sensor_fault`: a channel of the head cannot be
 right although no card passes; `samples_lost`: the head was not read in time; `journal_full`: events
 that no host has acknowledged fill the journal; `no_random`: cards would lie face down, and the
-unit's randomness has had no bytes of a host yet.
+unit's randomness has had no bytes of a host yet; `power_was_off`: no one knows what happened to the
+cards meanwhile; `lock_stuck`: the bolt does not follow the lock's output; `supply_low`: the supply
+falls, so that nothing may be written.
 """
 
 RESOLUTIONS = word_list("entered as_read drawn_again unseen void")

@@ -28,7 +28,16 @@ HEAD = Shape(
 BOOT = Shape(
     1,
     "boot",
-    ("reset_cause:reset_cause firmware:text build:bytes board:text game:text chain:bytes"),
+    (
+        "reset_cause:reset_cause "
+        "firmware:text "
+        "build:bytes "
+        "board:text "
+        "game:text "
+        "chain:bytes "
+        "| lid_opened:flag? "
+        "compartment_opened:flag?"
+    ),
     _kinds,
     DEVICE,
 )

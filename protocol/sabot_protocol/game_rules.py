@@ -4,10 +4,10 @@ The shoe takes no such game, as `sabot games` makes none. README.md, "What a gam
 contradict", has each rule with its clause. A shoe loads this module only when it gets a game.
 """
 
-from sabot_protocol import games
+from sabot_protocol import baccarat, games
 
 _DEALER = games.BETTING_CLOSED_BY[1]
-_PLAYERS = games.TURNED_BY[1]
+_PLAYERS = baccarat.TURNED_BY[1]
 _AT_ONCE = games.SHOWN[0]
 
 _BASE = ("player", "banker", "tie")
@@ -36,7 +36,7 @@ def game_to_deal(document: bytes) -> games.FamilyGame:
     """Return the game of a document for a shoe. Raises GameError for a document that is not a game
     of DOCUMENT_VERSION, or that contradicts its rule document."""
     game = games.game_of(document)
-    if not isinstance(game, games.Game):
+    if not isinstance(game, baccarat.Game):
         return game  # the class of its family has checked all of it
     if game.rules is None:
         raise games.GameError("game document of version " + str(game.version) + ": make it again")
@@ -51,12 +51,12 @@ def _require(right: bool, message: str) -> None:
         raise games.GameError(message)
 
 
-def _check_dealing(game: games.Game, by: str) -> None:
+def _check_dealing(game: baccarat.Game, by: str) -> None:
     tables = [list(table) for table in game.banker_draws]
     _require(
-        list(game.player_draws) == games.PLAYER_DRAWS
-        and tables == games.BANKER_DRAWS
-        and list(game.banker_draws_if_player_stood) == games.BANKER_DRAWS_IF_PLAYER_STOOD,
+        list(game.player_draws) == baccarat.PLAYER_DRAWS
+        and tables == baccarat.BANKER_DRAWS
+        and list(game.banker_draws_if_player_stood) == baccarat.BANKER_DRAWS_IF_PLAYER_STOOD,
         "the draws are not those of the rules",
     )
     _require(game.decks >= _FEWEST_DECKS[by], by + ": not with " + str(game.decks) + " decks")
@@ -73,7 +73,7 @@ def _check_dealing(game: games.Game, by: str) -> None:
     _require(game.announced is True or by != "maryland", by + ": the dealer announces the result")
 
 
-def _check_wagers(game: games.Game, by: str) -> None:
+def _check_wagers(game: baccarat.Game, by: str) -> None:
     left = list(game.wagers)
     for group in (_BASE,) + _OFFERED[by]:
         offered = [wager for wager in group if wager in left]
@@ -86,7 +86,7 @@ def _check_wagers(game: games.Game, by: str) -> None:
     _require(not left, by + ": no wager " + " ".join(left))
 
 
-def _check_house(game: games.Game, by: str) -> None:
+def _check_house(game: baccarat.Game, by: str) -> None:
     house, wagers = game.house, game.wagers
     ties = _number(house, "tie_pays", _LEAST_TIE)
     exactly = by == "pairs" or by == "pennsylvania"

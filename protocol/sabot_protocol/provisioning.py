@@ -14,12 +14,14 @@ MAX_TABLE = 64
 """Size of the longest name of a table, in bytes of UTF-8."""
 MAX_SET = 12
 WHEN_FULL = ("stop", "go_on")
+CHECK_CARDS = ("always", "if_opened")
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 _FIELDS = ("version", "unit", "table", "set", "when_full", "game", "release_key")
 _FIRST_KEY = "first_key"
 _RANDOM = "random"
 _ESCROW = "escrow"
+_CHECK_CARDS = "check_cards"
 ESCROW_SIZE = 2 * KEY_SIZE
 
 _P = (1 << 255) - 19
@@ -48,6 +50,9 @@ class Provisioning:
         """The name of its table."""
         self.card_set: int = fields["set"]  # type: ignore[assignment]
         self.when_full: str = fields["when_full"]  # type: ignore[assignment]
+        self.check_cards = fields.get(_CHECK_CARDS, CHECK_CARDS[0])
+        """When the supervisor must check the cards after a loss of power: always, or only if a
+        latch says that the lid was opened."""
         self.game: bytes = fields["game"]  # type: ignore[assignment]
         """A game document."""
         self.release_key = _key(fields, "release_key")
@@ -71,6 +76,8 @@ class Provisioning:
             raise ProvisioningError("set must be 0 to %d" % MAX_SET)
         if self.when_full not in WHEN_FULL:
             raise ProvisioningError("when_full must be " + " or ".join(WHEN_FULL))
+        if self.check_cards not in CHECK_CARDS:
+            raise ProvisioningError("check_cards must be " + " or ".join(CHECK_CARDS))
         if not isinstance(self.game, bytes):
             raise ProvisioningError("game is not a game document")
         try:
@@ -93,6 +100,7 @@ def _fields(data: bytes) -> "dict[str, object]":
     names.discard(_FIRST_KEY)
     names.discard(_RANDOM)
     names.discard(_ESCROW)
+    names.discard(_CHECK_CARDS)
     if names != set(_FIELDS):
         raise ProvisioningError("document has a missing or unknown field")
     return fields

@@ -18,6 +18,7 @@ from protocol.tests.helpers import each_case, vectors
 from sabot_protocol import (
     OLDEST,
     VERSION,
+    baccarat,
     blackjack,
     cards,
     enums,
@@ -284,12 +285,12 @@ def test_sizes_are_those_of_the_code() -> None:
     assert f"version: {games.DOCUMENT_VERSION},\n" in _CDDL
     assert f"house: {{ 0*{games.MAX_HOUSE} tstr" in _CDDL
     assert f"hits: uint,  ; a bit for each of HITS, {len(enums.HITS)}\n" in _CDDL
-    assert f"wagers: [1*{len(games.HITS_OF_WAGER)} wager]" in _CDDL
-    assert f'"({"|".join(games.HITS_OF_WAGER)})"' in _CDDL
+    assert f"wagers: [1*{len(baccarat.HITS_OF_WAGER)} wager]" in _CDDL
+    assert f'"({"|".join(baccarat.HITS_OF_WAGER)})"' in _CDDL
 
 
 def _game(**changed: object) -> bytes:
-    return cbor2.dumps({**games.MINI, **changed}, canonical=True)
+    return cbor2.dumps({**baccarat.MINI, **changed}, canonical=True)
 
 
 @pytest.mark.parametrize(
@@ -297,13 +298,13 @@ def _game(**changed: object) -> bytes:
     [
         {},
         *({"burn": burn} for burn in games.BURNS),
-        *({"turned_by": by} for by in games.TURNED_BY),
+        *({"turned_by": by} for by in baccarat.TURNED_BY),
         *({"shown": shown} for shown in games.SHOWN),
         *({"betting_closed_by": by} for by in games.BETTING_CLOSED_BY),
         *({"rules": rules} for rules in games.RULES),
         {"announced": False},
         {"burn_ace": 11},
-        {"wagers": list(games.HITS_OF_WAGER)},
+        {"wagers": list(baccarat.HITS_OF_WAGER)},
         {"house": {}},
         {"house": {str(n): n for n in range(games.MAX_HOUSE)}},
         {"house": {"odds": "40", "gallery": False}},
@@ -312,7 +313,7 @@ def _game(**changed: object) -> bytes:
 )
 def test_good_games_are_valid(changed: dict[str, object]) -> None:
     assert _valid("baccarat-document", _game(**changed))
-    games.Game(_game(**changed))
+    baccarat.Game(_game(**changed))
 
 
 @pytest.mark.parametrize(
@@ -375,7 +376,7 @@ def test_good_games_are_valid(changed: dict[str, object]) -> None:
 def test_spoiled_games_are_not_valid(changed: dict[str, object]) -> None:
     assert not _valid("baccarat-document", _game(**changed))
     with pytest.raises(games.GameError):
-        games.Game(_game(**changed))
+        baccarat.Game(_game(**changed))
 
 
 def test_a_document_of_each_family_is_a_game_document() -> None:
@@ -436,9 +437,9 @@ def test_games_of_blackjack_without_a_field_are_refused(field: str) -> None:
         games.game_of(document)
 
 
-@pytest.mark.parametrize("field", games.MINI)
+@pytest.mark.parametrize("field", baccarat.MINI)
 def test_games_without_a_field_are_not_valid(field: str) -> None:
-    value = {name: games.MINI[name] for name in games.MINI if name != field}
+    value = {name: baccarat.MINI[name] for name in baccarat.MINI if name != field}
     assert not _valid("baccarat-document", cbor2.dumps(value, canonical=True))
 
 

@@ -1,7 +1,7 @@
 """What a game may not contradict, read from the rule documents once more."""
 
 from protocol.tests.helpers import raised
-from sabot_protocol import cbor, games
+from sabot_protocol import baccarat, cbor, games
 from sabot_protocol.game_rules import game_to_deal
 
 _BASE = ["player", "banker", "tie"]
@@ -35,7 +35,7 @@ _GAMES = (_WASHINGTON, _PAIRS, _MARYLAND, _EZ_GAME, _PENNSYLVANIA)
 
 
 def _document(game, changes):
-    value = dict(games.MINI)
+    value = dict(baccarat.MINI)
     value.update(game)
     value.update(changes)
     if "house" in changes:
@@ -58,7 +58,7 @@ def test_the_games_of_the_rule_documents_are_dealt():
 
 def test_other_draws_are_refused():
     # Washington, items 9 and 10; pairs, The Third Card Rule; Pennsylvania, the charts.
-    tables = [list(table) for table in games.BANKER_DRAWS]
+    tables = [list(table) for table in baccarat.BANKER_DRAWS]
     tables[3] = list(range(10))  # also after an 8
     for game in _GAMES:
         assert _refused(game, player_draws=[0, 1, 2, 3, 4])
@@ -172,9 +172,9 @@ def test_areas_gallery_and_ghost_hands():
 
 
 def test_a_document_of_version_2_is_not_taken():
-    value = dict(games.MINI, version=2)
+    value = dict(baccarat.MINI, version=2)
     del value["rules"], value["betting_closed_by"]
     buf = bytearray(2000)
     document = bytes(buf[: cbor.encode_into(buf, 0, value)])
-    assert games.Game(document).version == 2
+    assert baccarat.Game(document).version == 2
     assert raised(games.GameError, game_to_deal, document)

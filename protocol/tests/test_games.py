@@ -3,7 +3,7 @@
 import random
 
 from protocol.tests.helpers import raised, seed_random
-from sabot_protocol import cbor, enums, games
+from sabot_protocol import baccarat, cbor, enums, games
 
 _POINTS = ("player_draws", "banker_draws_if_player_stood")
 
@@ -14,7 +14,7 @@ def _document(value, size=2000):
 
 
 def _mini(**changed):
-    value = dict(games.MINI)
+    value = dict(baccarat.MINI)
     value.update(changed)
     return value
 
@@ -27,41 +27,41 @@ def _without(field):
 
 def _refused(value):
     document = value if isinstance(value, bytes) else _document(value)
-    return raised(games.GameError, games.Game, document)
+    return raised(games.GameError, baccarat.Game, document)
 
 
 def test_mini_is_read_as_encoded():
-    document = games.document_of("mini")
+    document = baccarat.document_of("mini")
     assert len(document) <= games.MAX_DOCUMENT
-    assert cbor.decode(document, 0, len(document)) == games.MINI
-    game = games.Game(document)
+    assert cbor.decode(document, 0, len(document)) == baccarat.MINI
+    game = baccarat.Game(document)
     assert game.document == document and len(game.sha256) == 32
     assert (game.name, game.title, game.decks) == ("mini", "Mini baccarat", 8)
     assert (game.rounds_after_cut, game.cut_from_end) == (1, 16)
-    assert list(game.player_draws) == games.MINI["player_draws"]
-    assert list(game.banker_draws_if_player_stood) == games.MINI["banker_draws_if_player_stood"]
-    assert [list(table) for table in game.banker_draws] == games.MINI["banker_draws"]
+    assert list(game.player_draws) == baccarat.MINI["player_draws"]
+    assert list(game.banker_draws_if_player_stood) == baccarat.MINI["banker_draws_if_player_stood"]
+    assert [list(table) for table in game.banker_draws] == baccarat.MINI["banker_draws"]
 
 
 def test_a_document_without_a_family_is_a_game_of_baccarat():
-    game = games.game_of(games.document_of("mini"))
-    assert isinstance(game, games.Game) and game.family == games.BACCARAT
+    game = games.game_of(baccarat.document_of("mini"))
+    assert isinstance(game, baccarat.Game) and game.family == games.BACCARAT
 
 
 def test_a_document_of_an_unknown_family_is_refused():
     for family in ("baccarat", "rummy", "", None, 1):
         document = _document(_mini(family=family))
         assert raised(games.GameError, games.game_of, document), family
-        assert raised(games.GameError, games.Game, document), family
+        assert raised(games.GameError, baccarat.Game, document), family
 
 
 def test_an_unknown_game_has_no_document():
     for name in ("maxi", "", "Mini", "ez"):
-        assert raised(games.GameError, games.document_of, name), name
+        assert raised(games.GameError, baccarat.document_of, name), name
 
 
 def test_a_game_with_too_long_or_unencodable_fields_has_no_document():
-    assert games.encode(games.MINI) == games.document_of("mini")
+    assert games.encode(baccarat.MINI) == baccarat.document_of("mini")
     for house in ({"note": "x" * 600}, {"odds": 1.5}, {"odds": 1 << 64}, {1: 1}):
         assert raised(games.GameError, games.encode, _mini(house=house)), house
 
@@ -72,27 +72,27 @@ def test_the_banker_draws_as_in_the_rules_of_the_source():
     for total in range(8):
         stands = range(10) if total == 7 else stands_on.get(total, ())
         expected = [point for point in range(10) if point not in stands]
-        assert games.MINI["banker_draws"][total] == expected, total
+        assert baccarat.MINI["banker_draws"][total] == expected, total
 
 
 def test_a_truncated_document_is_refused():
-    document = games.document_of("mini")
+    document = baccarat.document_of("mini")
     for size in range(len(document)):
         assert _refused(document[:size]), size
 
 
 def test_bytes_after_a_document_are_refused():
-    assert _refused(games.document_of("mini") + b"\x00")
-    assert _refused(games.document_of("mini") * 2)
+    assert _refused(baccarat.document_of("mini") + b"\x00")
+    assert _refused(baccarat.document_of("mini") * 2)
 
 
 def test_a_document_that_is_not_a_map_is_refused():
-    for value in (None, 1, "mini", b"mini", [], [games.MINI], {}, {"mini": games.MINI}):
+    for value in (None, 1, "mini", b"mini", [], [baccarat.MINI], {}, {"mini": baccarat.MINI}):
         assert _refused(value), value
 
 
 def test_a_missing_field_is_refused():
-    for field in games.MINI:
+    for field in baccarat.MINI:
         assert _refused(_without(field)), field
 
 
@@ -105,7 +105,7 @@ def test_an_extra_field_is_refused():
 
 
 def test_a_document_not_in_deterministic_form_is_refused():
-    document = games.document_of("mini")
+    document = baccarat.document_of("mini")
     at = document.find(b"\x65decks\x08")
     assert at > 0
     assert _refused(document.replace(b"\x65decks\x08", b"\x65decks\x18\x08"))
@@ -129,7 +129,7 @@ def test_a_document_of_version_2_is_read_and_its_first_card_closes_betting():
     value = _without("rules")
     del value["betting_closed_by"]
     value["version"] = 2
-    game = games.Game(_document(value))
+    game = baccarat.Game(_document(value))
     assert (game.version, game.rules, game.betting_closed_by) == (2, None, "first_card")
     value["rules"] = "maryland"
     assert _refused(value), "a field of version 3"
@@ -151,11 +151,11 @@ def test_decks_rounds_after_the_cut_card_and_cards_after_it_out_of_range_are_ref
     for count in (0, 105, 416, -1, None, True, False, "16", []):
         assert _refused(_mini(cut_from_end=count)), count
     for decks in range(1, 9):
-        assert games.Game(_document(_mini(decks=decks))).decks == decks
+        assert baccarat.Game(_document(_mini(decks=decks))).decks == decks
     for rounds in range(3):
-        assert games.Game(_document(_mini(rounds_after_cut=rounds))).rounds_after_cut == rounds
+        assert baccarat.Game(_document(_mini(rounds_after_cut=rounds))).rounds_after_cut == rounds
     for count in (1, 16, 104):
-        assert games.Game(_document(_mini(cut_from_end=count))).cut_from_end == count
+        assert baccarat.Game(_document(_mini(cut_from_end=count))).cut_from_end == count
 
 
 _IMPOSSIBLE = (
@@ -170,13 +170,13 @@ def test_a_table_that_is_impossible_is_refused():
         for field in _POINTS:
             assert _refused(_mini(**{field: table})), (field, table)
         for total in range(10):
-            tables = list(games.MINI["banker_draws"])
+            tables = list(baccarat.MINI["banker_draws"])
             tables[total] = table
             assert _refused(_mini(banker_draws=tables)), (total, table)
 
 
 def test_a_banker_table_without_ten_rows_is_refused():
-    tables = games.MINI["banker_draws"]
+    tables = baccarat.MINI["banker_draws"]
     others = (None, 10, "", {}, b"\x00" * 10, [0] * 10)
     for value in ([], tables[:9], tables + [[]], tables * 2) + others:
         assert _refused(_mini(banker_draws=value)), value
@@ -192,7 +192,7 @@ def test_any_other_order_burn_or_way_to_show_is_refused():
         ("rules", ("washington", "pairs", "maryland", "pennsylvania")),
     ):
         for value in allowed:
-            game = games.Game(_document(_mini(**{field: value})))
+            game = baccarat.Game(_document(_mini(**{field: value})))
             assert field == "order" or getattr(game, field) == value
         others = (None, True, 0, 1, [], {}, allowed[0].encode(), [allowed[0]])
         for value in ("", "PPBB", "two", "player", "never", allowed[0] + " ") + others:
@@ -201,14 +201,14 @@ def test_any_other_order_burn_or_way_to_show_is_refused():
 
 def test_an_ace_burns_one_to_eleven():
     for count in range(1, 12):
-        assert games.Game(_document(_mini(burn_ace=count))).burn_ace == count
+        assert baccarat.Game(_document(_mini(burn_ace=count))).burn_ace == count
     for count in (0, 12, -1, None, True, "1", []):
         assert _refused(_mini(burn_ace=count)), count
 
 
 def test_announced_is_a_flag():
     for announced in (True, False):
-        assert games.Game(_document(_mini(announced=announced))).announced is announced
+        assert baccarat.Game(_document(_mini(announced=announced))).announced is announced
     for value in (0, 1, None, "", "true", []):
         assert _refused(_mini(announced=value)), value
 
@@ -218,7 +218,7 @@ def test_a_hand_that_would_draw_to_a_natural_is_refused():
         assert _refused(_mini(player_draws=natural)), natural
         assert _refused(_mini(banker_draws_if_player_stood=natural)), natural
     for total in (8, 9):
-        tables = list(games.MINI["banker_draws"])
+        tables = list(baccarat.MINI["banker_draws"])
         tables[total] = [0]
         assert _refused(_mini(banker_draws=tables)), total
 
@@ -244,9 +244,9 @@ def test_a_wager_whose_outcome_the_device_does_not_report_is_refused():
 
 
 def test_a_wager_that_comes_twice_is_refused():
-    for wager in games.HITS_OF_WAGER:
+    for wager in baccarat.HITS_OF_WAGER:
         assert _refused(_mini(wagers=[wager, wager])), wager
-        others = [each for each in games.HITS_OF_WAGER if each != wager]
+        others = [each for each in baccarat.HITS_OF_WAGER if each != wager]
         assert _refused(_mini(wagers=[wager] + others[:3] + [wager])), wager
 
 
@@ -266,11 +266,11 @@ def test_the_hits_of_a_game_are_those_of_its_wagers():
         ("cover_all", treasures),
         ("cover_all dragon_7 fortune_7", "dragon_7 " + treasures),
     ):
-        game = games.Game(_document(_mini(wagers=wagers.split())))
+        game = baccarat.Game(_document(_mini(wagers=wagers.split())))
         found = [enums.HITS[n] for n in range(len(enums.HITS)) if game.hits >> n & 1]
         assert found == hits.split(), wagers
         assert game.wagers == wagers.split() and game.hits >> len(enums.HITS) == 0
-    assert {hit for hits in games.HITS_OF_WAGER.values() for hit in hits} == set(enums.HITS)
+    assert {hit for hits in baccarat.HITS_OF_WAGER.values() for hit in hits} == set(enums.HITS)
 
 
 def test_house_must_be_a_map_of_a_few_plain_choices():
@@ -281,7 +281,7 @@ def test_house_must_be_a_map_of_a_few_plain_choices():
         assert _refused(_mini(house={"areas": 9, "odds": choice})), choice
     most = {"c%d" % n: n for n in range(games.MAX_HOUSE)}
     for house in ({}, most, {"odds": "40:1", "gallery": False, "maximum": (1 << 64) - 1}):
-        assert games.Game(_document(_mini(house=house))).house == house
+        assert baccarat.Game(_document(_mini(house=house))).house == house
     most["one more"] = 1
     assert _refused(_mini(house=most))
 
@@ -305,13 +305,13 @@ def test_a_document_of_the_largest_size_is_accepted_and_one_byte_more_is_refused
 
 def test_a_damaged_document_is_refused_or_is_another_whole_game():
     seed_random()
-    document = games.document_of("mini")
+    document = baccarat.document_of("mini")
     for _ in range(1500):
         damaged = bytearray(document)
         for _ in range(random.choice((1, 1, 2, 5))):
             damaged[random.randrange(len(damaged))] = random.getrandbits(8)
         try:
-            game = games.Game(bytes(damaged))
+            game = baccarat.Game(bytes(damaged))
         except games.GameError:
             continue
         value = cbor.decode(damaged, 0, len(damaged))

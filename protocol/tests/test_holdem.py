@@ -1,7 +1,7 @@
 """The game document of hold'em: what it must have, and what is refused."""
 
 from protocol.tests.helpers import raised
-from sabot_protocol import games, holdem
+from sabot_protocol import baccarat, games, holdem
 from sabot_protocol.game_rules import game_to_deal
 
 
@@ -65,9 +65,9 @@ def test_a_missing_or_an_extra_field_is_refused():
         value.pop(field)
         assert raised(games.GameError, games.game_of, games.encode(value)), field
     assert _refused(order="PBPB")
-    assert raised(games.GameError, games.Game, _document())
+    assert raised(games.GameError, baccarat.Game, _document())
 
 
 def test_a_game_of_another_family_is_not_one():
-    assert raised(games.GameError, holdem.HoldemGame, games.document_of("mini"))
+    assert raised(games.GameError, holdem.HoldemGame, baccarat.document_of("mini"))
     assert _refused(version=2)

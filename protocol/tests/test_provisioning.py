@@ -1,7 +1,7 @@
 """The document that makes a board a unit: what is accepted, and every way to make it wrong."""
 
 from protocol.tests.helpers import raised
-from sabot_protocol import cbor, games, provisioning
+from sabot_protocol import baccarat, cbor, games, provisioning
 
 _GOOD = {
     "version": 1,
@@ -9,7 +9,7 @@ _GOOD = {
     "table": "12",
     "set": 3,
     "when_full": "stop",
-    "game": games.document_of("mini"),
+    "game": baccarat.document_of("mini"),
     "release_key": b"r" * 32,
     "first_key": b"f" * 32,
 }
@@ -64,7 +64,7 @@ def test_a_field_of_another_type_or_out_of_range_is_refused():
         "table": ("", "x" * 65, "é" * 33, 7, b"a", None),
         "set": (-1, 13, "3", None, True, 1 << 40),
         "when_full": ("", "wait", 0, None, True),
-        "game": (b"", b"\xff", bytes(901), "mini", None, games.document_of("mini")[:-1]),
+        "game": (b"", b"\xff", bytes(901), "mini", None, baccarat.document_of("mini")[:-1]),
         "release_key": (b"", b"r" * 31, b"r" * 33, "r" * 32, None),
         "first_key": (b"", b"f" * 31, b"f" * 33, "f" * 32, None),
     }
@@ -81,7 +81,7 @@ def test_bytes_that_are_not_a_document_are_refused():
 
 
 def test_the_largest_document_fits():
-    game = dict(games.MINI)
+    game = dict(baccarat.MINI)
     game["title"], game["source"] = "t" * 40, "s" * 120
     game["house"] = {"note": "x" * 300}
     assert len(games.encode(game)) > games.MAX_DOCUMENT - 200

@@ -13,7 +13,18 @@ import pytest
 
 from protocol.tests.helpers import vectors
 from sabot_firmware.link import link
-from sabot_protocol import VERSION, blackjack, cbor, chain, enums, events, frame, games, messages
+from sabot_protocol import (
+    VERSION,
+    baccarat,
+    blackjack,
+    cbor,
+    chain,
+    enums,
+    events,
+    frame,
+    games,
+    messages,
+)
 from sabot_protocol.schema import Shape
 from sabot_protocol.sim import sim_channel
 
@@ -267,16 +278,16 @@ def test_enumerations_are_named_as_in_enums_py() -> None:
 
 def test_game_document_table_lists_every_key() -> None:
     rows = [row for row in _rows(_section("The game document")) if len(row) == 3]
-    assert [row[0].strip("`") for row in rows[2:]] == list(games.MINI)
+    assert [row[0].strip("`") for row in rows[2:]] == list(baccarat.MINI)
     values = {row[0].strip("`"): row[2] for row in rows}
     assert values["version"] == str(games.DOCUMENT_VERSION)
     for field, allowed in (
         ("burn", games.BURNS),
-        ("turned_by", games.TURNED_BY),
+        ("turned_by", baccarat.TURNED_BY),
         ("shown", games.SHOWN),
         ("betting_closed_by", games.BETTING_CLOSED_BY),
         ("rules", games.RULES),
-        ("order", (games.ORDER,)),
+        ("order", (baccarat.ORDER,)),
     ):
         assert re.findall(r"`(\w+)`", values[field])[: len(allowed)] == list(allowed), field
     assert f"at most {games.MAX_HOUSE} choices" in values["house"]
@@ -288,7 +299,7 @@ def test_wagers_table_lists_every_wager_with_its_hits() -> None:
     for names, hits in rows[2:]:
         for wager in re.findall(r"`(\w+)`", names):
             listed[wager] = [] if hits == "none" else re.findall(r"`(\w+)`", hits) or [wager]
-    own = {wager: list(hits) for wager, hits in games.HITS_OF_WAGER.items()}
+    own = {wager: list(hits) for wager, hits in baccarat.HITS_OF_WAGER.items()}
     named = listed.pop("cover_all")
     assert named == ["fortune_7", "golden_8", "heavenly_9", "blazing_7s"]
     assert own.pop("cover_all") == [hit for wager in named for hit in listed[wager]]

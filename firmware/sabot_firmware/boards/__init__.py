@@ -30,7 +30,17 @@ A board owns its pins and ports. The firmware uses these members of it:
   is not called in that time. `LOOK_BYTES`: bytes of samples that are judged between two calls
 - `restarts`: how often the shoe has restarted because something went wrong, each time soon after
   its start; `settle()`: this time it works
+- `lid_watched`: whether programs of the shoe have watched its lid until this start, without a
+  break, so that the cards are as they were; `set_lid_watched(watched)`: what the next start is to
+  find if only a watchdog, an error or a command led to it; after any other cause it finds False
 - `lock_obeys()`: whether the lock's output is off if it must be shut
+- `SENSES`: whether it has any of the optional parts that the next three lines name
+- `lock_follows()`: whether the bolt is where that output wants it, by a contact that senses it;
+  True on a board without one
+- `supply_good()`: whether the supply is high enough, and not falling, so that an operation of a
+  flash may begin; True on a board that cannot tell
+- `lid_opened`, `compartment_opened`: whether a latch that needs no power says that the lid, or the
+  compartment with the board, was opened since `arm_latches()`; None on a board without that latch
 - `reset(cause)`: start again, as after a loss of power; the next start has this `reset_cause`
 - `halt(error, for_s)`: stop after an error that the firmware cannot handle, for so many seconds;
   without them it never returns

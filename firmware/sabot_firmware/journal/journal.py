@@ -22,7 +22,7 @@ from sabot_firmware.native import const
 from sabot_protocol import enums
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sabot_firmware.interfaces import Flash, Readable
 
@@ -42,6 +42,8 @@ class Journal(Contents):
 
     def __init__(self, flash: "Flash", queue: bytearray) -> None:
         super().__init__(flash)
+        self.may_write: "Callable[[], object] | None" = None
+        """Whether the supply is good; None: it is not known, and taken for good."""
         self.bad_sectors = 0
         """Bad sectors found since the start."""
         self._queue = queue
@@ -127,13 +129,14 @@ class Journal(Contents):
     # ---- writing
 
     def step(self, at_rest: bool = False, card_near: bool = False) -> bool:
-        """Continue writing. Return False if the chip is busy or there is nothing to do.
+        """Continue writing. Return False if the chip is busy, the supply falls, or there is nothing
+        to do. One call begins at most one operation of the chip.
 
         `at_rest` means that with an empty queue there is time to erase ahead, which takes up to
         400 ms. `card_near` means that a card is near its decision: an erased sector is read back
         later, because that takes 10 ms.
         """
-        if self._flash.busy():
+        if self._flash.busy() or (self.may_write is not None and not self.may_write()):
             return False
         self._at_rest = at_rest
         self._card_near = card_near

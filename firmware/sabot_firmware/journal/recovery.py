@@ -19,7 +19,8 @@ _KEPT = (
 )  # fmt: skip
 """The kept fields of the dealing, besides the inventory and the pending card. An empty name is the
 place of a field of the round (`KEPT`): firmware 0.1.0 had the round's fields there. Older states
-end with `after_cut`."""
+end with `after_cut`. 2 is added to `second_card` if `unchecked`: a sealed state is full."""
+_SECOND_CARD = _KEPT.index("second_card")
 
 _VERSION = 1
 _SEALED_VERSION = 2
@@ -155,6 +156,8 @@ def state_of(dealing: Dealing) -> list:
     fields = [
         getattr(dealing, n) if n else getattr(dealing.current_round, next(of_round)) for n in _KEPT
     ]
+    if dealing.unchecked:
+        fields[_SECOND_CARD] += 2
     state = [fields, dealing.inventory.state(), dealing.pending.state()]
     if dealing.game.family != games.BACCARAT:  # as firmware 0.1.0 had it
         state.append(_family_of(dealing))
@@ -180,6 +183,8 @@ def restore(dealing: Dealing, state: list) -> None:
             setattr(dealing, _KEPT[i], fields[i])
         elif same_family:
             setattr(dealing.current_round, next(of_round), fields[i])
+    dealing.unchecked = dealing.second_card > 1
+    dealing.second_card = dealing.second_card in (1, 3)
     if same_family:
         dealing.current_round.restored(
             dealing.phase if dealing.phase in (BETTING, DEALING) else BETWEEN

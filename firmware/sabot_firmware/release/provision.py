@@ -16,6 +16,7 @@ from sabot_firmware.link.answers import Refusal
 from sabot_firmware.release.wipe import wipe
 from sabot_protocol import messages, provisioning
 from sabot_protocol.chain import chain_id, command_key
+from sabot_protocol.provisioning import CHECK_CARDS
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
@@ -74,6 +75,8 @@ class Provision:
             self._store.save(UNIT, self._unit)
 
     def _keep(self, new: provisioning.Provisioning) -> None:
+        if new.check_cards != CHECK_CARDS[0] and self._board.lid_opened is None:
+            raise Refusal("invalid", "check_cards: this board has no latch at its lid")
         store = self._store
         unit: "str | None" = store.load(UNIT)  # type: ignore[assignment]
         if unit is None and new.first_key is None:
@@ -83,7 +86,8 @@ class Provision:
         if unit is not None and new.unit != unit:
             raise Refusal("other_unit", unit)
         settings = [
-            new.table, new.card_set, new.when_full, new.release_key, new.game, new.escrow
+            new.table, new.card_set, new.when_full, new.release_key, new.game, new.escrow,
+            new.check_cards,
         ]  # fmt: skip
         if new.first_key is not None:
             journal = Contents(self._board.flash)
@@ -121,9 +125,12 @@ def finish(store: "SettingsStore") -> None:
 def _write(store: "SettingsStore", settings: "list") -> None:
     table, card_set, when_full, release_key, game = settings[:5]
     escrow = settings[5] if len(settings) > 5 else None  # firmware 0.2.0 wrote five
+    kept = {"set": card_set, "when_full": when_full}
+    if len(settings) > 6 and settings[6] != CHECK_CARDS[0]:
+        kept["check_cards"] = settings[6]
     if escrow is not None:
         store.save("escrow", escrow)
     store.save("provisioned", [table, card_set])
-    store.save("settings", {"set": card_set, "when_full": when_full})
+    store.save("settings", kept)
     store.save("release_key", release_key)
     store.save("game", game)

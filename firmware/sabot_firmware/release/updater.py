@@ -47,6 +47,8 @@ _OF_TRANSFER = (messages.UPDATE, messages.UPDATE_PART, messages.PROVISION)
 _RESTARTING = enums.UPDATE_STAGES.index("restarting")
 _SWITCH = enums.SWITCHES.index("service_on")
 _SERVICE = 1 << _SWITCH
+_LID = 1 << enums.SWITCHES.index("lid_open")
+_LID_OPENED = inputs.switched(enums.SWITCHES.index("lid_open"), True)
 _SERVICE_CHANGES = (inputs.switched(_SWITCH, False), inputs.switched(_SWITCH, True))
 
 
@@ -92,6 +94,8 @@ class Updater:
         self._store = SettingsStore(board.storage)
         self._is_unit = boot.is_unit(root)
         self._service_on = bool(board.switches() & _SERVICE)
+        if board.switches() & _LID:
+            board.set_lid_watched(False)
         key: bytes = _load(self._store, "release_key")  # type: ignore[assignment]
         self._update = Update(root, slot or boot.SLOTS[1], key, board.NAME)
         self._provision = None
@@ -190,11 +194,15 @@ class Updater:
             while change != inputs.NONE:
                 if change in _SERVICE_CHANGES:
                     self._service_on = change == _SERVICE_CHANGES[1]
+                elif change == _LID_OPENED:
+                    self.board.set_lid_watched(False)
                 change = self.board.take_input()
 
     async def _listen(self) -> None:
         while True:
             data = await self.board.read_link()
+            while not self.board.supply_good():
+                await asyncio.sleep_ms(_PAUSE_MS)  # type: ignore[attr-defined]
             self._link.feed(data, self.board.ticks_ms())
             await asyncio.sleep_ms(0)  # type: ignore[attr-defined]
 
@@ -212,7 +220,7 @@ class Updater:
                 if self._provision is not None:
                     self._provision.complete()
                 self.board.reset(_COMMAND)
-            if self._update.busy():
+            if self._update.busy() and self.board.supply_good():
                 self._heard_ms = self.board.ticks_ms()
                 self._update.step()
             await asyncio.sleep_ms(0 if size else _PAUSE_MS)  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from sabot_protocol import cards, events
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.table.rounds import RecordEvent
-    from sabot_protocol.games import Game
+    from sabot_protocol.baccarat import Game
 
 # Places in the tuples of enums.py, constant for the compiler; a test compares them with the tuples.
 _PLAYER_1 = const(2)

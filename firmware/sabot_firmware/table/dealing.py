@@ -23,6 +23,7 @@ from sabot_firmware.table.shoe_of_cards import (
     GHOST_MARKED,
     NO_ERROR,
     NOT_DUE,
+    POWER_WAS_OFF,
     ShoeOfCards,
 )
 from sabot_protocol import cards, enums, events
@@ -39,6 +40,8 @@ _SENSOR_FAILED = const(9)
 _SAMPLES_LOST = const(10)
 _JOURNAL_FULL = const(11)
 NO_RANDOM = const(12)
+LOCK_STUCK = const(14)
+SUPPLY_LOW = const(15)
 _DOUBLE_FEED = const(1)
 _SENSOR_FAULT = const(8)
 _POWER_LOST = const(9)
@@ -111,6 +114,18 @@ class Dealing(ShoeOfCards):
         """The unit has random bytes of a host: play goes on without the supervisor."""
         if self.error == NO_RANDOM:
             self._clear_error()
+        return self._done()
+
+    def stop(self, error: int) -> list:
+        """Something other than a card stops play: `error`, a place in `enums.ERRORS`.
+
+        After POWER_WAS_OFF the supervisor must have looked at the cards before one is dealt. So if
+        another error stands, or a card is pending, this stop follows once that is cleared.
+        """
+        if error == POWER_WAS_OFF:
+            self.unchecked = not self.can_change_game()
+        else:
+            self._fail(error)
         return self._done()
 
     def pressed(self, button: int) -> list:
@@ -189,6 +204,8 @@ class Dealing(ShoeOfCards):
     def _done(self) -> list:
         if self.second_card and not self.error:
             self._stop_for_second_card()
+        if self.unchecked and not self.error:
+            self._fail(POWER_WAS_OFF)
         released = self.lock_released()
         if released != self.lock_recorded:
             self.lock_recorded = released

@@ -34,6 +34,8 @@ NO_RANDOM = const(10)
 """No card may be sealed: the unit's randomness has no bytes of a host."""
 RANDOM_CAME = const(11)
 """The end of that."""
+STOPPED = const(12)
+"""Something other than a card stopped play, and its error, a place in `enums.ERRORS`."""
 
 
 def carry_out(dealing: "Dealing", note: "list") -> list:
@@ -59,6 +61,8 @@ def carry_out(dealing: "Dealing", note: "list") -> list:
         return dealing.no_random()
     if kind == RANDOM_CAME:
         return dealing.random_came()
+    if kind == STOPPED:
+        return dealing.stop(note[1])
     return dealing.journal_full()
 
 

@@ -7,7 +7,7 @@ from sabot_firmware.native import const
 from sabot_protocol import cards
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from sabot_protocol.games import Game
+    from sabot_protocol.baccarat import Game
 
 NO_CARD = const(-1)
 

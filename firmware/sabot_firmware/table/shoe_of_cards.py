@@ -35,6 +35,7 @@ _BURN = const(1)
 NO_ERROR = const(0)
 _CUT_CARD_MISPLACED = const(4)
 _CARDS_MISSING = const(8)
+POWER_WAS_OFF = const(13)
 _BY_CARD = const(1)
 _BY_CUT_CARD = const(0)
 _BY_ROUND = const(3)
@@ -99,6 +100,9 @@ class ShoeOfCards:
         """Ghost hands in this shoe of cards: rounds that are dealt without wagers."""
         self.ghost = 0
         """Whether the round is one: 0 no, GHOST_ASKED the display asks so, GHOST_MARKED yes."""
+        self.unchecked = False
+        """Whether the cards may have been changed while no program watched them, and the supervisor
+        has not looked at them yet."""
         self.sealed = False
         """Whether cards of the round are sealed: from its `seal` to its `unsealed`."""
         self.sealed_cards = b""
@@ -203,6 +207,8 @@ class ShoeOfCards:
             return
         self.error = NO_ERROR
         self.fault = 0
+        if error == POWER_WAS_OFF:
+            self.unchecked = False
         self.pending.end()
         self.record(events.ERROR_CLEARED, error)
 
@@ -210,7 +216,7 @@ class ShoeOfCards:
         self.shoe += 1
         self.round = self.rounds = self.ghosts = self.ghost = 0
         self.rounds_left = _NO_LIMIT
-        self.second_card = self.decided = self.asked = False
+        self.second_card = self.decided = self.asked = self.unchecked = False
         self.inventory.load(self.game.decks)
         self.current_round.clear()
         self.record(events.SHOE_LOADED, self.game.decks, self.game.name, self.card_set)
@@ -305,6 +311,7 @@ class ShoeOfCards:
 
     def _end_shoe(self, reason: int) -> None:
         self.phase = ENDED
+        self.unchecked = False
         inventory = self.inventory
         self.record(events.SHOE_ENDED, reason, self.rounds, inventory.drawn())
         counts = bytes(inventory.counts)

@@ -94,6 +94,33 @@ def test_restarts_that_went_wrong_are_counted_until_one_works():
     assert world.registers[CHIP_RESET] and world.registers[REASON] == ASKED
 
 
+def _after(world, registers=None, **changed):
+    """What the next start finds of the lid."""
+    board, world = _start((registers or {}) | world.registers, **changed)
+    return board.lid_watched
+
+
+def test_the_lid_was_watched_only_if_every_start_since_was_a_restart_that_the_shoe_can_name():
+    board, world = _start()
+    assert not board.lid_watched, "after power"
+    board, world = _start(world.registers, REASON=BITTEN)
+    assert not board.lid_watched, "a restart before the shoe has watched it"
+    board.set_lid_watched(True)
+    assert _after(world, REASON=BITTEN) and _after(world, REASON=BITTEN)
+    for cause in range(len(_CAUSES)):
+        board, world = _start(SCRATCH=0x05AB0700, REASON=BITTEN)
+        board.reset(cause)
+        watched = _CAUSES[cause] in ("watchdog", "command", "error", "memory")
+        assert _after(world, REASON=ASKED) == watched, _CAUSES[cause]
+    board, world = _start(SCRATCH=0x05AB0700, REASON=BITTEN)
+    board.set_lid_watched(False)
+    board.settle()
+    board.reset(_COMMAND)
+    assert not _after(world, REASON=ASKED)
+    assert not _after(world, REASON=0), "power"
+    assert not _after(world, REASON=BITTEN, SCRATCH=0), "another program ran"
+
+
 def test_it_does_nothing_before_it_is_started_and_takes_another_time():
     board, world = _start()
     board.feed()

@@ -78,6 +78,8 @@ class World(fake_serial.Line):
     def level(self, gpio: int) -> int:
         if gpio == _DISPLAY_DATA and self.display.holds_data:
             return 0
+        if gpio in self.outputs and gpio not in self.inputs:
+            return self.outputs[gpio]
         return self.inputs.get(gpio, 1 if gpio in self.settled else 0)
 
     def sample(self, nibbles) -> None:

@@ -68,7 +68,7 @@ def _largest(shape):
         if kind in enums.ENUMERATIONS:
             values.append(len(enums.ENUMERATIONS[kind]) - 1)
         else:
-            values.append(_LARGEST[kind])
+            values.append(_LARGEST[kind.rstrip("?")])
     if shape is events.COMPOSITION:
         values[0] = bytes(52)
     return tuple(values)

@@ -36,7 +36,7 @@ from sabot_firmware.journal.ring import NOTE, PASSING, STATE
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
-from sabot_protocol import cards, enums, games, messages
+from sabot_protocol import baccarat, cards, enums, games, messages
 
 # The start
 
@@ -211,7 +211,7 @@ def test_a_card_after_lost_samples_is_marked_too():
 
 def test_the_game_document_stays_and_the_shoes_of_cards_are_counted_on():
     with Folder() as folder:
-        document = games.encode(dict(games.MINI, name="other", burn="none"))
+        document = games.encode(dict(baccarat.MINI, name="other", burn="none"))
         SettingsStore(folder.path).save("game", document)
         board, shoe = started(folder)
         for n in range(1, 4):
@@ -230,7 +230,7 @@ def test_the_game_document_stays_and_the_shoes_of_cards_are_counted_on():
 
 def test_what_is_hidden_in_midi_stays_hidden_over_a_loss_of_power():
     with Folder() as folder:
-        midi = dict(games.MINI, name="midi", shown="after_reveal", burn="none")
+        midi = dict(baccarat.MINI, name="midi", shown="after_reveal", burn="none")
         SettingsStore(folder.path).save("game", games.encode(midi))
         board, shoe = started(folder)
         board.play(shoe, inputs.switched(LID, True), inputs.switched(LID, False), NEXT)

@@ -13,7 +13,7 @@ from firmware.tests.support.commanding import (
     run,
 )
 from firmware.tests.test_store import Folder
-from sabot_protocol import cbor, enums, events, games, messages
+from sabot_protocol import baccarat, cbor, enums, events, games, messages
 
 
 def test_a_game_is_loaded_between_shoes_recorded_and_still_there_after_a_restart():
@@ -70,7 +70,7 @@ def test_a_shoe_takes_no_game_that_contradicts_its_rule_document():
 
 
 def test_a_kept_game_of_version_2_is_dealt_as_before_and_is_not_taken_again():
-    old = dict(games.MINI, version=2, name="old")
+    old = dict(baccarat.MINI, version=2, name="old")
     del old["rules"], old["betting_closed_by"]
     buf = bytearray(2000)
     document = bytes(buf[: cbor.encode_into(buf, 0, old)])
@@ -224,7 +224,7 @@ def test_a_host_reads_the_document_of_the_game_that_is_dealt_in_parts():
             at += len(part)
             if at == size:
                 break
-        assert document == games.document_of("mini")
+        assert document == baccarat.document_of("mini")
         assert sha256 == hashlib.sha256(document).digest()
         for past in (size, size + 1, 2**64 - 1):
             assert refused(run(shoe, messages.READ_GAME, 8, past))[0] == "bad_part"

@@ -12,7 +12,7 @@ from sabot_firmware.link.answers import Refusal
 from sabot_firmware.release import provision as provision_module
 from sabot_firmware.release.provision import PENDING, UNIT, Provision, finish
 from sabot_firmware.store import SettingsStore
-from sabot_protocol import cbor, games, messages, provisioning
+from sabot_protocol import baccarat, cbor, messages, provisioning
 
 _FIRST_KEY, _RELEASE_KEY, _OTHER = bytes(range(32)), b"r" * 32, b"o" * 32
 _COMMAND_KEY = hashlib.sha256(b"sabot command" + _FIRST_KEY).digest()
@@ -76,7 +76,7 @@ def _document(**changed):
         "table": "12",
         "set": 3,
         "when_full": "stop",
-        "game": games.document_of("mini"),
+        "game": baccarat.document_of("mini"),
         "release_key": _RELEASE_KEY,
         "first_key": _FIRST_KEY,
     }
@@ -126,7 +126,7 @@ def test_a_board_keeps_all_that_it_is_given():
                 ["12", 3],
                 {"set": 3, "when_full": "stop"},
                 _RELEASE_KEY,
-                games.document_of("mini"),
+                baccarat.document_of("mini"),
                 _CHAIN,
                 _COMMAND_KEY,
                 "SHOE-7",

@@ -10,7 +10,7 @@ from sabot_firmware.link import commands
 from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import input_log
 from sabot_firmware.table.dealing import Dealing
-from sabot_protocol import cbor, enums, games, messages
+from sabot_protocol import baccarat, cbor, enums, games, messages
 
 _SHAPES = {shape.number: shape for shape in messages.TO_HOST}
 
@@ -70,7 +70,7 @@ class Shoe:
         self.link = _Link()
         self.heap = _Heap()
         self.store = SettingsStore(folder.path)
-        game = games.game_of(self.store.load("game") or games.document_of("mini"))
+        game = games.game_of(self.store.load("game") or baccarat.document_of("mini"))
         self.journal = Journal(new_chip(ring), bytearray(4096))
         self.journal.begin(FIRST_KEY)
         self.journal.mount()
@@ -122,7 +122,7 @@ def refused(answer):
 
 
 def document_with(**changes):
-    document = dict(games.MINI)
+    document = dict(baccarat.MINI)
     document.update(changes)
     buf = bytearray(2000)
     return bytes(buf[: cbor.encode_into(buf, 0, document)])

@@ -10,6 +10,7 @@ player_1, banker_1, player_2, banker_2.
 
 from sabot_firmware.table.pending import BURNED, FACE_DOWN, FACE_UP, NONE
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING, NOT_DUE
+from sabot_protocol import baccarat as baccarat_game
 from sabot_protocol import cards, enums, events, games
 
 _REVEAL = enums.BUTTONS.index("reveal")
@@ -115,9 +116,9 @@ class HighCardRound:
 
 def game(**changed):
     """Return a game of this family; `changed` are fields of its game document."""
-    document = dict(games.MINI)
+    document = dict(baccarat_game.MINI)
     document.update(name="high card", decks=1, burn="one", cut_from_end=52)
     document.update(changed)
-    made = games.Game(games.encode(document))
+    made = baccarat_game.Game(games.encode(document))
     made.family = "high card"
     return made

@@ -79,6 +79,17 @@ class _Board:
     def ticks_ms(self):
         return self.now_ms
 
+    SENSES = follows = supply = lid_watched = True
+
+    def lock_follows(self):
+        return self.follows
+
+    def supply_good(self):
+        return self.supply
+
+    def arm_latches(self):
+        self.done.append("armed")
+
     def take_input(self):
         return self.changes.pop(0) if self.changes else inputs.NONE
 
@@ -117,6 +128,9 @@ class _Journal:
     def scrub(self, sector):
         self.scrubbed += 1
         return sector + 1
+
+    def unwritten(self):
+        return False
 
     def drain(self):
         self.kinds.append("drained")

@@ -9,7 +9,7 @@ from sabot_firmware.journal.ring import EVENT, MOST_STATE, NOTE, STATE
 from sabot_firmware.journal.seals import Seals
 from sabot_firmware.table import input_log
 from sabot_firmware.table.dealing import Dealing
-from sabot_protocol import cards, cbor, events, games
+from sabot_protocol import baccarat, cards, cbor, events, games
 
 MAC = bytes(events.MAC_SIZE)
 SECRET = bytes(range(32))
@@ -20,9 +20,9 @@ _games = {}
 def game_with(changed):
     key = str(sorted(changed.items()))
     if key not in _games:
-        document = dict(games.MINI)
+        document = dict(baccarat.MINI)
         document.update(changed)
-        _games[key] = games.Game(games.encode(document))
+        _games[key] = baccarat.Game(games.encode(document))
         _games[key].cut_from_end = 416
     return _games[key]
 

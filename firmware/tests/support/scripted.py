@@ -1,5 +1,7 @@
 """A whole shoe on a scripted board, which plays a script and records what the shoe did."""
 
+import gc
+
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes import fake_gc  # noqa: F401  # CPython lacks a part of it
 from firmware.tests.fakes.fake_flash import FIRST_KEY, RING, new_chip
@@ -38,6 +40,11 @@ class ScriptedBoard:
     serial = "TEST-1"
     reset_cause = restarts = 0
     LOOK_BYTES = 1 << 29  # `play` gives no other task a turn: the shoe would seem to hang
+    SENSES = False
+    lid_opened = compartment_opened = None
+    follows = supply = True
+    armed = 0
+    lid_watched = False
 
     def __init__(self, folder, flash):
         self.storage = folder.path
@@ -122,6 +129,18 @@ class ScriptedBoard:
     def lock_obeys(self):
         return True
 
+    def lock_follows(self):
+        return self.follows
+
+    def supply_good(self):
+        return self.supply
+
+    def arm_latches(self):
+        self.armed += 1
+
+    def set_lid_watched(self, watched):
+        self.lid_watched = watched
+
     def set_lock(self, released):
         self.seen.append("open" if released else "shut")
 
@@ -155,14 +174,23 @@ class FileFlash(SimFlash):
             file.write(bytes([octet ^ 1]))
 
 
-def started(folder, flash=None, switches_on=0):
-    """Return a board and its shoe: the unit of `folder` and `flash`; without `flash` a new one."""
+def started(folder, flash=None, switches_on=0, cause=None, **parts):
+    """Return a board and its shoe: the unit of `folder` and `flash`; without `flash` a new one.
+    `parts` are attributes of the board, such as `lid_opened`."""
     build_module.build_of_packages = lambda chunk: bytes(32)  # it has separate tests
     board = ScriptedBoard(folder, flash or new_chip())
     board.switches_on = switches_on
+    if cause is None:  # an old unit starts as after a hang: otherwise it may ask for the key
+        cause = "power_on" if flash is None else "watchdog"
+    board.reset_cause = enums.RESET_CAUSES.index(cause)
+    board.lid_watched = cause in ("watchdog", "command", "error", "memory")
+    for part in parts:
+        setattr(board, part, parts[part])
     if flash is None:
         provision(folder, board.flash)
     board.shoe = Shoe(board)
+    # What the next start on this board finds.
+    board.reset_cause, board.lid_watched = enums.RESET_CAUSES.index("watchdog"), True
     return board, board.shoe
 
 
@@ -236,14 +264,17 @@ def parts_of(data, covered):
     return data[:last_mark], data[last_mark:covered], data[covered:]
 
 
-def again(folder, board, switches_on=0):
-    """Start the same unit again after a loss of power."""
+def again(folder, board, switches_on=0, cause="watchdog"):
+    """Start the same unit again. After a hang, with the power on, it goes on by itself.
+    After `power_on` with cards in play it asks for the supervisor's key."""
     before = board.shoe  # free its memory first: the heap is as small as the board's
     before.reader = before.passes = before.health = before.link = before._turns = None
     before.journal = before.outbox = before.recorder = before.guard = None
     before.sensing = before.acting = before.presenting = before.ticking = None
+    before.randomness = before.calibration = before._priority = None
+    gc.collect()
     board.flash.power_on()
-    return started(folder, board.flash, switches_on)
+    return started(folder, board.flash, switches_on, cause)
 
 
 def check_chain(shoe):

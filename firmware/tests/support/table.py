@@ -9,7 +9,7 @@ and presses what it says.
 from firmware.tests.support import documents
 from sabot_firmware import panel
 from sabot_firmware.table import dealing, input_log
-from sabot_protocol import cards, enums, events, games
+from sabot_protocol import baccarat, cards, enums, events, games
 
 SET = 4
 BURNED = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10)
@@ -59,9 +59,9 @@ _games = {}
 def _game(cut_from_end, changed):
     key = cut_from_end, str(sorted(changed.items()))
     if key not in _games:
-        document = dict(games.MINI)
+        document = dict(baccarat.MINI)
         document.update(changed)
-        _games[key] = games.Game(games.encode(document))
+        _games[key] = baccarat.Game(games.encode(document))
         _games[key].cut_from_end = cut_from_end
     return _games[key]
 

@@ -10,7 +10,7 @@ from sabot_firmware import panel
 from sabot_firmware.journal.recovery import restore, state_of
 from sabot_firmware.journal.seals import STATE_SIZE
 from sabot_firmware.table import dealing
-from sabot_protocol import cards, enums, games
+from sabot_protocol import baccarat, cards, enums, games
 
 # With `decide` below a blackjack, a hit, a surrender, a split and a split again, a double, a bust,
 # and a dealer who draws: with a hole card and without.
@@ -248,8 +248,8 @@ def test_the_largest_state_can_be_sealed():
 def test_a_state_of_another_family_leaves_a_new_round():
     """The power may go after a game was loaded and before the next state is kept."""
     for before, after in (
-        (boxes.game(), games.game_of(games.document_of("mini"))),
-        (games.game_of(games.document_of("mini")), boxes.game()),
+        (boxes.game(), games.game_of(baccarat.document_of("mini"))),
+        (games.game_of(baccarat.document_of("mini")), boxes.game()),
     ):
         old = dealing.Dealing(before, 4, 7)
         old.phase = enums.PHASES.index("ended")

@@ -6,9 +6,10 @@ from firmware.tests.support.table import ROUND, plan_of
 from protocol.tests.helpers import allocates, seed_random
 from sabot_firmware.table.baccarat import BaccaratRound
 from sabot_firmware.table.shoe_of_cards import NOT_DUE
-from sabot_protocol import enums, games
+from sabot_protocol import baccarat as baccarat_game
+from sabot_protocol import enums
 
-_MINI = games.Game(games.document_of("mini"))
+_MINI = baccarat_game.Game(baccarat_game.document_of("mini"))
 
 
 def _steps(pile):

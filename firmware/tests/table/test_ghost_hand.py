@@ -4,11 +4,11 @@ wagers, as often in a shoe of cards as the house determines; no other document h
 from firmware.tests.support.table import CARDS, DEALT, SITUATIONS, Table, note_of
 from sabot_firmware.journal.recovery import restore, state_of
 from sabot_firmware.table import input_log
-from sabot_protocol import games
+from sabot_protocol import baccarat
 
 
 def _table(allowed, inputs=DEALT, **changed):
-    house = dict(games.MINI["house"], ghost_hands=allowed)
+    house = dict(baccarat.MINI["house"], ghost_hands=allowed)
     return Table(inputs, house=house, **changed)
 
 
@@ -58,7 +58,7 @@ def test_the_shoe_refuses_more_than_the_house_allows_in_a_shoe_of_cards():
 
 
 def test_a_house_that_names_no_maximum_allows_none():
-    house = dict(games.MINI["house"])
+    house = dict(baccarat.MINI["house"])
     del house["ghost_hands"]
     for each in (house, dict(house, ghost_hands=True), dict(house, ghost_hands="3")):
         table = Table(DEALT, house=each)

@@ -7,7 +7,7 @@ from sabot_firmware import panel
 from sabot_firmware.journal.recovery import Recovery, keep_state, state_of
 from sabot_firmware.journal.ring import NOTE, STATE
 from sabot_firmware.table import dealing, input_log, shoe_of_cards
-from sabot_protocol import cards, cbor, enums, events, games
+from sabot_protocol import baccarat, cards, cbor, enums, events, games
 
 _LOADED = []
 
@@ -104,12 +104,12 @@ def test_each_family_of_a_game_document_has_its_round():
     made_up = [name for name in shoe_of_cards.ROUNDS if name not in games.FAMILIES]
     assert made_up == ["high card"]
     assert all([name in shoe_of_cards.ROUNDS for name in games.FAMILIES])
-    assert games.Game(games.document_of("mini")).family == "baccarat"
+    assert baccarat.Game(baccarat.document_of("mini")).family == "baccarat"
 
 
 def test_a_family_is_loaded_when_a_game_of_it_is_dealt():
     del _LOADED[:]
-    mini = games.Game(games.document_of("mini"))
+    mini = baccarat.Game(baccarat.document_of("mini"))
     shoe = dealing.Dealing(mini, SET, 7)
     assert not _LOADED
     shoe.change_game(highcard.game())
@@ -269,7 +269,7 @@ _OLD_STATES = (
 
 
 def test_a_state_that_firmware_0_1_0_kept_is_read():
-    game = games.Game(games.document_of("mini"))
+    game = baccarat.Game(baccarat.document_of("mini"))
     for phase, player, banker, winner, position, due in _OLD_STATES:
         fields = [
             8, 1, enums.PHASES.index(phase), 0, 0, False, False, False, player, banker, winner, 0,

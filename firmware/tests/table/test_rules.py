@@ -8,7 +8,7 @@ does not draw.
 from firmware.tests.support import documents
 from protocol.tests.helpers import seed_random, some
 from sabot_firmware.table import rules
-from sabot_protocol import cards, enums, games
+from sabot_protocol import baccarat, cards, enums, games
 
 # "Banker draws when Player's third card is:", by the Banker's total (Washington).
 _WASHINGTON = {
@@ -41,7 +41,7 @@ _NATURAL_TOTALS = (8, 9)
 
 
 def _game():
-    return games.Game(games.document_of(games.MINI_NAME))
+    return baccarat.Game(baccarat.document_of(baccarat.MINI_NAME))
 
 
 def _card(suit, rank):
@@ -111,7 +111,7 @@ def test_as_many_cards_are_burned_as_the_first_one_counts():
 
 def test_an_ace_burns_as_many_as_the_house_chose_and_other_cards_their_points():
     for ace in range(1, 12):
-        game = games.Game(games.encode(dict(games.MINI, burn_ace=ace)))
+        game = baccarat.Game(games.encode(dict(baccarat.MINI, burn_ace=ace)))
         for rank in range(1, 14):
             burned = ace if rank == 1 else _BURNED[rank - 1]
             assert rules.burn_count(game, _card(rank % 4, rank)) == burned, (ace, rank)

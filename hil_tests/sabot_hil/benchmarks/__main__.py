@@ -51,9 +51,9 @@ from sabot_hil.benchmarks.targets import rounds_per_min
 from sabot_hil.benchmarks.verifying import measure_verifying as verify_long_log
 from sabot_hil.kit.runner import output, progress, run, write_figures
 from sabot_hil.targets import TargetChoice
+from sabot_protocol.baccarat import Game
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
-from sabot_protocol.games import Game
 
 _ROOT = Path(__file__).resolve().parents[3]
 _PACKAGES = Path(sabot_hil.__file__).resolve().parent.parent

@@ -19,7 +19,7 @@ from sabot.release.compiling.modules import PACKAGES
 from sabot.sim.waveform import pass_samples
 from sabot_firmware.cards.reader import NO_CARD, Reader
 from sabot_firmware.table.dealing import LID, Dealing
-from sabot_protocol import cards, games
+from sabot_protocol import baccarat, cards
 
 VIPER_LINE_US = 0.13
 PLAIN_LINE_US = 13.0
@@ -100,7 +100,7 @@ def shares() -> tuple[float, float]:
 def decision_us() -> float:
     """Return the time from the last mark of a card to the lock, on an RP2040. It is the longest
     case: the card that decides whether a third card is drawn."""
-    dealing = Dealing(games.Game(games.document_of(games.MINI_NAME)), 0, 0)
+    dealing = Dealing(baccarat.Game(baccarat.document_of(baccarat.MINI_NAME)), 0, 0)
     for on in (True, False):
         dealing.switched(LID, on)
     for name in ("AC", "2C", "4C", "2D", "AD"):

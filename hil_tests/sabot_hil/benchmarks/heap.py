@@ -24,6 +24,8 @@ class _NoBoard:
     serial = "HEAP-1"
     reset_cause = 0
     restarts = LOOK_BYTES = 0
+    SENSES = lid_watched = False
+    lid_opened = compartment_opened = None
     overruns = 0
 
     def __init__(self, storage: str) -> None:
@@ -37,6 +39,9 @@ class _NoBoard:
         pass
 
     def settle(self) -> None:
+        pass
+
+    def set_lid_watched(self, watched: bool) -> None:
         pass
 
     def ticks_ms(self) -> int:
@@ -95,6 +100,15 @@ class _NoBoard:
 
     def lock_obeys(self) -> bool:
         return True
+
+    def lock_follows(self) -> bool:
+        return True
+
+    def supply_good(self) -> bool:
+        return True
+
+    def arm_latches(self) -> None:
+        pass
 
     def reset(self, cause: int) -> None:
         pass

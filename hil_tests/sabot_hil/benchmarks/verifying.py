@@ -18,7 +18,7 @@ from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import open_store
 from sabot_hil.kit.runner import BUILD
-from sabot_protocol import games
+from sabot_protocol import baccarat
 from sabot_protocol.chain import EPOCH_RECORDS, chain_id
 from sabot_protocol.events import MAC_SIZE
 
@@ -73,7 +73,7 @@ def deal_long_log(path: Path, units: list[str], records: int, keys: Keys) -> int
     the keys of the units."""
     decks = [shuffled_names(seed) for seed in range(_DECKS)]
     with open_store(path, create=True) as store:
-        store.keep_game(games.document_of(games.MINI_NAME))
+        store.keep_game(baccarat.document_of(baccarat.MINI_NAME))
         for unit in units:
             first_key = unit.encode().ljust(32, b"\1")
             keys.put(unit, first_key)

@@ -37,6 +37,7 @@ MINI: Mapping[str, Any] = {
 _FACE_DOWN = ("P", "B", "REVEAL IF TURNED")
 _WON = {"player": "PLAYER WINS", "banker": "BANKER WINS", "tie": "TIE HAND"}
 
+_CHECK_CARDS = "CHECK CARDS, KEY"
 _MOST_PRESSES = 25
 _CUT_IN_FRONT = 380  # cards after the cut card
 
@@ -163,6 +164,27 @@ def turn_key(bench: Controls) -> None:
     bench.switch("key_on", False)
 
 
+def check_cards(bench: Controls) -> Outputs:
+    """The supervisor looks at the cards and turns the key, if the shoe asks for it after a loss of
+    power; returns what it shows then."""
+    if bench.outputs.display[6:7] == (_CHECK_CARDS,):
+        turn_key(bench)
+    return bench.outputs
+
+
+def wait_for_lock(bench: CardBench, what: str) -> Outputs:
+    """Wait until the lock is released, or the shoe asks for the supervisor, who then checks the
+    cards; the dealer presses `next` again if the shoe took no press meanwhile."""
+
+    def goes_on(outputs: Outputs) -> bool:
+        return outputs.lock_released or outputs.display[6:7] == (_CHECK_CARDS,)
+
+    if not bench.wait_for(goes_on, what).lock_released:
+        if check_cards(bench).title == "NEXT ROUND?":
+            bench.press("next")
+    return bench.wait_for(lambda outputs: outputs.lock_released, what)
+
+
 def end_shoe(bench: Controls) -> None:
     """As the supervisor, void an open round and end the shoe of cards."""
     bench.switch("key_on", True)
@@ -180,6 +202,7 @@ def enter(bench: Controls, card: str) -> None:
     _choose(bench, card)
     bench.press("reveal")
     bench.switch("key_on", False)
+    check_cards(bench)
 
 
 def resolve_stop(bench: Controls, card: str) -> bool:
@@ -202,15 +225,18 @@ def resolve_stop(bench: Controls, card: str) -> bool:
             _choose(bench, card)
         if not asks_for_a_card(bench.press("reveal")):
             break
-    shown = bench.switch("key_on", False)
+    bench.switch("key_on", False)
+    shown = check_cards(bench)
     assert not asks_for_a_card(shown), shown
     return again
 
 
 def asks_for_a_card(shown: Outputs) -> bool:
-    """Whether the shoe has stopped because of a card. Cards missing at the end of the shoe are
-    another kind of stop."""
-    return shown.title.startswith("STOP") and "CARDS MISSING" not in shown.display
+    """Whether the shoe has stopped because of a card. Cards missing at the end of the shoe, and
+    cards to be checked after a loss of power, are other kinds of stop."""
+    return shown.title.startswith("STOP") and not {"CARDS MISSING", _CHECK_CARDS} & set(
+        shown.display
+    )
 
 
 def _choose(bench: Controls, card: str) -> None:
@@ -338,10 +364,9 @@ class BenchDealer:
 
     def _wait_for_lock(self, where: str) -> None:
         # When a host has just attached, the shoe may open its lock after everything is quiet.
-        self._bench.wait_for(
-            lambda outputs: outputs.lock_released, f"released the lock for the next card ({where})"
-        )
+        wait_for_lock(self._bench, f"released the lock for the next card ({where})")
 
     def _press(self, where: str) -> None:
         self._between_steps(where)
+        check_cards(self._bench)
         self._bench.press("next")

@@ -78,6 +78,12 @@ class CutPlan:
         """The record and MAC of each event, by number."""
         for number, taken in enumerate(run.events, run.first):
             self.recorded[number] = (taken.record, taken.mac)
+        kinds_of = [
+            (number, wire.parse_event(data[0]).kind) for number, data in self.recorded.items()
+        ]
+        self._begun_or_ended = sorted(
+            (number, kind) for number, kind in kinds_of if kind in ("shoe_loaded", "shoe_ended")
+        )
         written: dict[int, int] = {}
         for at, operation in enumerate(run.operations):
             image.apply(operation)
@@ -109,6 +115,15 @@ class CutPlan:
         for number, taken in enumerate(run.events, run.first):
             there = [at for at, entry in whole if entry.number == number]
             assert there and there[0] < taken.operations, f"event {number} was sent too early"
+
+    def in_play(self, step: int) -> bool:
+        """Whether a shoe of cards is in play after this action."""
+        before = [
+            kind
+            for number, kind in self._begun_or_ended
+            if step >= 0 and number <= self._events[step]
+        ]
+        return before[-1:] == ["shoe_loaded"]
 
     def step_of(self, operation: int) -> int:
         """Return the action that an operation belongs to."""
@@ -191,6 +206,14 @@ def visible(outputs: Outputs) -> Visible:
     """Return what people at the shoe can see, without the line about the host."""
     lines = tuple("" if line in _LINK_LINES else line for line in outputs.display)
     return outputs.lock_released, outputs.lamps, lines
+
+
+def asks_for_cards(before: Visible) -> Visible:
+    """Return what a shoe with cards in play must show after a loss of power, if it showed `before`
+    and no error: the same cards, and the supervisor is to check them."""
+    _, lamps, lines = before
+    asks = ("STOP", *lines[1:5], "POWER WAS OFF", "CHECK CARDS, KEY", *lines[7:])
+    return False, lamps - {"ready"} | {"error"}, asks
 
 
 def _stopped_over_card(before: Outputs) -> Visible:

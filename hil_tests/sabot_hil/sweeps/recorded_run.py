@@ -44,6 +44,10 @@ _POLL_S = 0.002
 _STILL_S, _CATCH_UP_S = 0.3, 10.0
 _CLOCK_MS = 1_764_000_000_000
 
+GOES_ON = "watchdog"
+"""The cause of a start after which a shoe goes on by itself, in the state that it had. After a loss
+of power it is in the same state, and asks for the supervisor first (cut_checker.py)."""
+
 Action = tuple[str, ...]
 """("power",): off and on; ("pull", card), ("blank",), ("press", button), ("switch", name, "0")."""
 
@@ -149,7 +153,7 @@ def play(shoe: SimulatedShoe, action: Action) -> Outputs:
     what, *which = action
     if what == "power":
         shoe.power_off()
-        shoe.power_on()
+        shoe.power_on(GOES_ON)
     elif what == "pull":
         shoe.bench.play(pass_samples(cards.number_of(which[0]), 0))
     elif what == "blank":

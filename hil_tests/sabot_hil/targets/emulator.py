@@ -31,8 +31,8 @@ from sabot_hil.kit.witness import Witness, Witnessed
 from sabot_hil.targets.emulated_line import EmulatedPort, Terminal
 from sabot_hil.targets.hands import Hands
 from sabot_protocol import enums
+from sabot_protocol.baccarat import MINI_NAME, document_of
 from sabot_protocol.chain import chain_id, command_key
-from sabot_protocol.games import MINI_NAME, document_of
 
 _MS = 1000  # in us
 _S = 1000 * _MS

@@ -32,6 +32,7 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "rounds": "sabot.cli.records.show",
         "events": "sabot.cli.records.show",
         "incidents": "sabot.cli.records.incidents",
+        "integrity": "sabot.cli.records.integrity",
         "tables": "sabot.cli.records.tables",
         "units": "sabot.cli.records.units",
     },

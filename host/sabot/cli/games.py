@@ -18,7 +18,7 @@ from sabot.link.ports import Port
 from sabot.reports.selected.one_round import Chosen, round_chosen
 from sabot.terminal import plain
 from sabot_protocol import games as games_of_shoes
-from sabot_protocol.games import MINI_NAME
+from sabot_protocol.baccarat import MINI_NAME
 
 GameName = Annotated[str, typer.Option("--game", help="A game that `sabot games` lists.")]
 OddsGame = Annotated[

@@ -27,8 +27,8 @@ from sabot.sim.pulls import KINDS
 from sabot.sim.waveform import pack
 from sabot.terminal import plain
 from sabot.text import card_names
+from sabot_protocol import baccarat, games
 from sabot_protocol import cards as card_codes
-from sabot_protocol import games
 
 _DEMO_DB = Path("sabot-demo.sqlite")
 _DEMO_PACE = 0.005
@@ -299,7 +299,7 @@ def chosen_document(game: str | None, chosen: list[str] | None) -> bytes | None:
     """
     if game is None and not chosen:
         return None
-    return families.document(game or games.MINI_NAME, options.choices_of(chosen))
+    return families.document(game or baccarat.MINI_NAME, options.choices_of(chosen))
 
 
 def decks_of(
@@ -307,7 +307,7 @@ def decks_of(
 ) -> list[list[int]]:
     """Return the cards of some shoes, as many decks as the game has: from the file, which is dealt
     again for each of them, else shuffled."""
-    game = games.game_of(document or games.document_of(games.MINI_NAME))
+    game = games.game_of(document or baccarat.document_of(baccarat.MINI_NAME))
     if path is not None:
         return [decks.read(path, short=short, decks=game.decks)] * shoes
     cut_from_end = families.named(game.family).cards_after_cut(game, decks.CUT_FROM_END)

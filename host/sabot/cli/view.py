@@ -194,10 +194,11 @@ def print_objects(objects: Iterable[Mapping[str, Any]], how: Output) -> None:
         if writer is None:
             writer = csv.DictWriter(sys.stdout, list(each), lineterminator="\n")
             writer.writeheader()
-        writer.writerow({name: _cell(value) for name, value in each.items()})
+        writer.writerow({name: cell_of(value) for name, value in each.items()})
 
 
-def _cell(value: object) -> object:
+def cell_of(value: object) -> object:
+    """Return a value as a cell of CSV: printable, and no formula for a spreadsheet."""
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         value = " ".join(value)
     elif isinstance(value, (dict, list, bool)):

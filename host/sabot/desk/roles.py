@@ -17,6 +17,8 @@ RIGHTS: dict[str, frozenset[str]] = {
     "acknowledge": frozenset({"floor", "surveillance"}),
     "health": frozenset({"technician", "surveillance"}),
     "export": frozenset({"surveillance"}),
+    # What the cards of shoes that have ended give away, of people too.
+    "integrity": frozenset({"surveillance"}),
     "users": frozenset({"administrator"}),
     # Who opened which round.
     "views": frozenset({"administrator", "surveillance"}),

@@ -90,7 +90,16 @@ class UnknownEvent(Event):
 class BootEvent(Event):
     """The unit has started, and continues with the state that it had."""
 
-    __slots__ = ("reset_cause", "firmware", "build", "board", "game", "chain")
+    __slots__ = (
+        "reset_cause",
+        "firmware",
+        "build",
+        "board",
+        "game",
+        "chain",
+        "lid_opened",
+        "compartment_opened",
+    )
     SHAPE: ClassVar[Shape] = definitions.BOOT
     reset_cause: str
     """Of this start."""
@@ -104,6 +113,11 @@ class BootEvent(Event):
     """Name of the game that is loaded."""
     chain: bytes
     """16: the id of the audit chain of its events."""
+    lid_opened: bool | None
+    """Whether the lid was opened while no program watched it; None: the board has no latch that
+    remembers it; None from a shoe before version 11."""
+    compartment_opened: bool | None
+    """The same of the compartment with the board; None from a shoe before version 11."""
 
 
 class LidEvent(Event):

@@ -5,7 +5,8 @@ from sabot.link.events import DECIDED, DECIDED_KINDS, GameLoadedEvent
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store
 from sabot_protocol import games
-from sabot_protocol.games import Game, GameError
+from sabot_protocol.baccarat import Game
+from sabot_protocol.games import GameError
 
 _SHOWN = 16  # digits of a hash
 

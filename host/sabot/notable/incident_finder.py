@@ -228,6 +228,14 @@ class IncidentFinder:
                 version = printable(event.firmware)
                 detail += f"; other firmware than before, {version} now"
             self._put(kinds.RESTART, event, detail).before = self._last
+        opened = [
+            what
+            for what, was in (("lid", event.lid_opened), ("compartment", event.compartment_opened))
+            if was
+        ]
+        if opened:
+            where = "a shoe of cards in play" if self._in_play else "no cards in play"
+            self._put(kinds.OPENED, event, f"{' and '.join(opened)} opened, {where}")
         self._build = event.build
 
     def _on_lid(self, event: LidEvent) -> None:

@@ -133,6 +133,12 @@ POWER_LOST = _kind(
     do="compare that card on the video with what was decided about it",
     page="supervisor.md#after-a-loss-of-power",
 )
+OPENED = _kind(
+    "opened_unwatched",
+    "lid or compartment was opened while no program watched it",
+    do="see on the video who opened it; have the cards counted, and the board looked at",
+    page="supervisor.md#after-a-loss-of-power",
+)
 LID = _kind(
     "lid",
     "the lid was open while a shoe of cards was in play",

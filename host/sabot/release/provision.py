@@ -46,6 +46,8 @@ class UnitSettings:
     release_key: bytes
     escrow: bytes = b""
     """Both public halves of an escrow; empty: the unit keeps those that it has."""
+    check_cards: str = provisioning.CHECK_CARDS[0]
+    """When the supervisor must check the cards after a loss of power."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ def provisioning_document(
     }
     if settings.escrow:
         fields["escrow"] = settings.escrow
+    if settings.check_cards != provisioning.CHECK_CARDS[0]:  # an older updater does not know it
+        fields["check_cards"] = settings.check_cards
     if first_key is not None:
         fields["first_key"] = first_key
     if random is not None:

@@ -41,6 +41,7 @@ class Defaults:
     release_key: bytes
     document_of: Callable[[str, list[str]], bytes]
     escrow: bytes = b""
+    check_cards: str = provisioning.CHECK_CARDS[0]
 
 
 def read(path: Path, defaults: Defaults) -> tuple[list[Row], list[str]]:
@@ -105,6 +106,7 @@ def _row(line: int, row: Mapping[str, str], defaults: Defaults) -> Row:
         defaults.document_of(row.get("game", ""), row.get("choose", "").split()),
         defaults.release_key,
         defaults.escrow,
+        defaults.check_cards,
     )
     try:
         provisioning_document(settings, settings.unit)

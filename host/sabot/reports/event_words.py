@@ -46,11 +46,18 @@ def _unknown(fields: Fields) -> str:
     return f": {json.dumps(values, ensure_ascii=False)}" if values else ""
 
 
+def _latch(it: Fields, what: str) -> str:
+    opened = it[f"{what}_opened"]
+    if opened is None:
+        return ""
+    return f"; {what} opened while no program watched" if opened else f"; {what} stayed shut"
+
+
 def _boot(it: Fields) -> str:
     software = f"firmware {it['firmware']}, build {_short(it['build'])} for {it['board']}"
     return (
         f"started: {start_cause(it['reset_cause'])}; {software}, game {it['game']}, "
-        f"audit chain {_short(it['chain'])}"
+        f"audit chain {_short(it['chain'])}{_latch(it, 'lid')}{_latch(it, 'compartment')}"
     )
 
 

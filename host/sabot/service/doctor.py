@@ -184,6 +184,14 @@ def _check(name: str, found: str, expected: str, *, ok: bool, to_do: str) -> Che
     return Check(name, found, expected, "" if ok else to_do)
 
 
+_STOPPED = {
+    "power_was_off": "the power was off with cards in play: the supervisor checks the cards, and "
+    "turns the key",
+    "lock_stuck": "the bolt of its exit does not follow: have it repaired before it deals on",
+    "supply_low": "its supply falls: check plug, cable and supply, then the supervisor's key",
+}
+
+
 def _state(answers: ShoeAnswers) -> Check:
     error = answers.status.error
     return _check(
@@ -191,7 +199,9 @@ def _state(answers: ShoeAnswers) -> Check:
         _spaced(answers.status.phase if error == "none" else error),
         "no error",
         ok=error == "none",
-        to_do="play has stopped: the display says why; the supervisor's key clears it",
+        to_do=_STOPPED.get(
+            error, "play has stopped: the display says why; the supervisor's key clears it"
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from sabot.errors import SimulatorFailed
@@ -11,6 +11,9 @@ from sabot.link import wire
 from sabot_protocol import enums
 from sabot_protocol.frame import FrameReader
 from sabot_protocol.sim import sim_channel
+
+LATCHES = ("lid", "compartment")
+"""What latches of a board can remember that it was opened, also without power."""
 
 _RECEIVE = 65536
 _SETTLE_TIMEOUT_S = 30.0
@@ -40,11 +43,15 @@ class Outputs:
 class SimHands:
     """The parts of a shoe that people touch and see. Thread-safe.
 
-    `restarting` says whether a shoe that has stopped will start again by itself.
+    `restarting` says whether a shoe that has stopped will start again by itself. `latches` are
+    those that its board has, of LATCHES.
     """
 
-    def __init__(self, restarting: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, restarting: Callable[[], bool] = lambda: False, latches: Collection[str] = ()
+    ) -> None:
         self._restarting = restarting
+        self._opened = dict.fromkeys(latches, False)  # since the shoe armed the latch
         self._socket: socket.socket | None = None
         self._changed = threading.Condition()
         self._outputs = Outputs()
@@ -97,8 +104,23 @@ class SimHands:
         """Set a switch of `enums.SWITCHES`; without power the shoe sees it at its next start."""
         place = enums.SWITCHES.index(switch)
         self._switches = self._switches & ~(1 << place) | on << place
+        if switch == "lid_open" and on:
+            self.open("lid")
         if self._socket is not None:
             self._send(wire.frame_of(sim_channel.SWITCH, place, on))
+
+    def open(self, what: str) -> None:
+        """Let the latch of LATCHES remember, if there is one, that this was opened."""
+        if what in self._opened:
+            self._opened[what] = True
+
+    def latches(self) -> list[str]:
+        """Return the latches as they are now, in the words of boards/sim/board.py."""
+        return [f"{what}_{'opened' if on else 'shut'}" for what, on in self._opened.items()]
+
+    def sense(self, *, bolt_stuck: bool = False, supply_low: bool = False) -> None:
+        """Let the bolt stick where it is, and the supply fall, or end that."""
+        self._send(wire.frame_of(sim_channel.PARTS, bolt_stuck, supply_low))
 
     def switch_bits(self) -> int:
         """Return the positions of the switches: bit n is the n-th of `enums.SWITCHES`."""
@@ -168,6 +190,9 @@ class SimHands:
         match message.shape.name, value:
             case "idle", int(taken):
                 self._taken = taken
+                return
+            case "latches_armed", bool():
+                self._opened = dict.fromkeys(self._opened, False)
                 return
             case "lock", bool(released):
                 outputs = replace(outputs, lock_released=released)

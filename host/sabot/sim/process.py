@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import tty
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TextIO
@@ -69,12 +69,14 @@ _PROVISIONED = "provisioned"
 _RESET = 3  # the exit code in sabot_firmware/boards/sim/board.py, which adds a cause
 _CAUSES = {
     _RESET + enums.RESET_CAUSES.index(cause): cause
-    for cause in ("watchdog", "command", "error", "memory")
+    for cause in ("watchdog", "command", "error", "memory", "software")
 } | {_RESET: "software"}
 _WENT_WRONG = ("watchdog", "error", "memory")
-_SETTLED = b"s"
+_SETTLED, _LID_WATCHED, _LID_UNWATCHED = b"s", b"w", b"u"
 _WATCHDOG_RESET = -signal.SIGKILL
 _WATCHDOG = "SABOT_WATCHDOG"  # sabot_firmware/boards/sim/watchdog.py
+_LID = "SABOT_LID"
+_PARTS = "SABOT_PARTS"  # sabot_firmware/boards/sim/board.py
 _STARTER = "sabot_firmware.boards.sim.start"
 _HOST = "/host"  # where the starter mounts this machine's files
 _KEPT = "/state"
@@ -91,7 +93,9 @@ class SimulatedShoe:
     (firmware/README.md). `flash_speed_permille` is the time that the journal's chip takes, in
     permille of a real chip's; `trace` is a file that records what is done to the chip.
     `watchdog_s` is the time of the board's watchdog, in seconds; with None only a board with slots
-    has one, of WATCHDOG_S. Use the object as a context manager, or call `close()`.
+    has one, of WATCHDOG_S. `latches` are those that the board has, of `channel.LATCHES`; with
+    `senses` it senses its bolt and its supply. Use the object as a context manager, or call
+    `close()`.
 
     A new unit with `files` (from `sabot.release.layout.contents` for the board "sim") has them on a
     simulated flash, whose file system its MicroPython mounts. It runs from the slots there and
@@ -115,6 +119,8 @@ class SimulatedShoe:
         files: Mapping[str, bytes] | None = None,
         provisioned: bool = True,
         watchdog_s: float | None = None,
+        latches: Collection[str] = (),
+        senses: bool = False,
     ) -> None:
         self.unit = unit
         self._temporary = tempfile.TemporaryDirectory(prefix="sabot-") if state is None else None
@@ -140,10 +146,12 @@ class SimulatedShoe:
         runtime.publish_key(self.port, self._command_key())
         self._watchdog_s = watchdog_s
         self._restarts = 0  # because something went wrong, since the power came or it settled
+        self._lid_watched = True  # unless the board says otherwise
         self._process: subprocess.Popen[bytes] | None = None
         self._process_lock = threading.Lock()  # held while the process is started or stopped
         self._errors = open(self.state / _STDERR, "ab", opener=_no_link)
-        self.bench = SimHands(self._restarting)
+        self.bench = SimHands(self._restarting, latches)
+        self._senses = ["bolt"] if senses else []
 
     def __enter__(self) -> "SimulatedShoe":
         return self
@@ -158,7 +166,7 @@ class SimulatedShoe:
         """
         with self._process_lock:
             if self._process is None or not self._runs_or_restarts(self._process):
-                self._restarts = 0
+                self._restarts, self._lid_watched = 0, True
                 self._start(reset_cause)
         try:
             self.bench.settle()
@@ -179,11 +187,14 @@ class SimulatedShoe:
         program = ["sabot_firmware.main"]
         descriptors = [theirs.fileno()]
         watched = {}
+        parts = {_PARTS: " ".join(self._senses + self.bench.latches())}
         feed_in = feed_out = -1
         if slots or self._watchdog_s is not None:
             feed_in, feed_out = os.pipe()  # the firmware writes to it to feed the watchdog
             descriptors.append(feed_out)
             watched = {_WATCHDOG: f"{feed_out} {self._restarts}"}
+            if not self._lid_watched:
+                watched[_LID] = "unwatched"
         if slots:
             program = [_STARTER, str(self._board_flash), str(feed_out)]
         arguments = [
@@ -205,7 +216,7 @@ class SimulatedShoe:
                 *arguments,
             ],
             cwd=FIRMWARE,
-            env=environment() | watched,
+            env=environment() | watched | parts,
             stdin=self._link,
             stdout=self._link,
             stderr=self._errors,
@@ -248,6 +259,9 @@ class SimulatedShoe:
                     break
                 if _SETTLED in data:
                     self._restarts = 0
+                watched, unwatched = data.rfind(_LID_WATCHED), data.rfind(_LID_UNWATCHED)
+                if watched != unwatched:
+                    self._lid_watched = watched > unwatched
                 looks_left = timeout_s / _POLL_S
             elif looks_left is not None:
                 looks_left -= 1

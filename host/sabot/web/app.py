@@ -19,7 +19,18 @@ from sabot.web.access import API, Guarded, stranger
 from sabot.web.api import routes
 from sabot.web.feed import Feeds
 from sabot.web.headers import HEADERS, Headers
-from sabot.web.pages import alerts, board, search, sign_in, stream, table, users, views, wall
+from sabot.web.pages import (
+    alerts,
+    board,
+    integrity,
+    search,
+    sign_in,
+    stream,
+    table,
+    users,
+    views,
+    wall,
+)
 from sabot.web.pages import round as round_page
 from sabot.web.rendering import page
 from sabot.web.services import Services
@@ -35,6 +46,7 @@ ROUTES: list[BaseRoute] = [
     *table.ROUTES,
     *round_page.ROUTES,
     *search.ROUTES,
+    *integrity.ROUTES,
     *sign_in.ROUTES,
     *routes.ROUTES,
     *files.ROUTES,

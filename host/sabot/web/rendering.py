@@ -19,6 +19,7 @@ NAVIGATION = (
     ("/", "Wall", "wall"),
     ("/alerts", "Alerts", "alerts"),
     ("/search", "Search", "search"),
+    ("/integrity", "Integrity", "integrity"),
     ("/boards", "Boards", "boards"),
     ("/views", "Who did what", "views"),
     ("/users", "Users", "users"),

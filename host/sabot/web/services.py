@@ -8,6 +8,7 @@ from sabot.desk.desk import Desk
 from sabot.floor.live import Floor
 from sabot.floor.rounds.index import RoundIndex
 from sabot.floor.rounds.proof import Prover
+from sabot.integrity.shown.beside import StudyBeside
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.log.store import Store
@@ -31,3 +32,5 @@ class Services:
     """The folder with captured passes; None if there is none."""
     prover: Prover = field(default_factory=Prover)
     """Checks MACs with `keys`."""
+    study: StudyBeside = field(default_factory=StudyBeside)
+    """Looks through the cards of the log, when someone asks for it."""

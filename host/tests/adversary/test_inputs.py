@@ -27,7 +27,7 @@ from sabot.errors import InternalError
 from sabot.keys import chain_keys, signing
 from sabot.receipts import receipt
 from sabot_firmware import VERSION
-from sabot_protocol import games
+from sabot_protocol import baccarat
 
 _PASSPHRASE = "correct horse battery"
 _UNIT = "SHOE-7"
@@ -110,7 +110,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         signing.make_key_pair(made / name, _PASSPHRASE.encode())
     with new_log(made / "log.sqlite") as store:
         store.append(_UNIT, stored(log.records))
-        store.keep_game(games.document_of(games.MINI_NAME))
+        store.keep_game(baccarat.document_of(baccarat.MINI_NAME))
         notary = signing.load_private(made / "notary.pem", _PASSPHRASE.encode)
         last = store.last_number(_UNIT)
         signed = receipt.make(

@@ -48,7 +48,7 @@ from sabot.log.logger import Logger, LogWatcher
 from sabot.log.store import SeamRow, Store, open_store
 from sabot.receipts import receipt
 from sabot_firmware import VERSION
-from sabot_protocol import games
+from sabot_protocol import baccarat
 
 pytestmark = pytest.mark.slow
 
@@ -164,7 +164,7 @@ def _second_board(store: Store, folder: Path) -> None:
     )  # fmt: skip
     store.keep_seam(SeamRow("SHOE-2~2", last, made))
     store.append("SHOE-2~2", stored(log.records))
-    store.keep_game(games.document_of(games.MINI_NAME))
+    store.keep_game(baccarat.document_of(baccarat.MINI_NAME))
     chain_keys.add(folder / "keys", "SHOE-2", SECOND_KEY)
 
 

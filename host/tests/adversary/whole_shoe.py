@@ -56,7 +56,11 @@ class Board:
 
     NAME = "sim"
     serial = "BOARD-7"
-    reset_cause = restarts = 0
+    reset_cause = 1  # watchdog
+    restarts = 0
+    lid_watched = True
+    SENSES = False
+    lid_opened = compartment_opened = None
     LOOK_BYTES = 2000
     overruns = 0
 
@@ -129,6 +133,11 @@ class Board:
         if size and not self._samples:
             self._since_ms = self.ticks_ms()
         return size
+
+    def lock_follows(self) -> bool:
+        return True
+
+    supply_good = arm_latches = lock_follows
 
     def judged(self, unjudged_bytes: int, undecided: bool) -> None:
         pass

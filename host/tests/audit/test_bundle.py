@@ -43,7 +43,7 @@ from sabot.link.wire import parse_event
 from sabot.log.store import open_store
 from sabot_protocol import cards, enums
 from sabot_protocol import events as shapes
-from sabot_protocol.games import document_of
+from sabot_protocol.baccarat import document_of
 
 _OPERATOR = Ed25519PrivateKey.from_private_bytes(b"operator" * 4)
 _STRANGER = Ed25519PrivateKey.from_private_bytes(b"stranger" * 4)

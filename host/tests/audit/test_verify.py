@@ -18,7 +18,7 @@ from sabot.link.events import Event
 from sabot.log.rounds import rounds_of
 from sabot.text import card_symbol
 from sabot_firmware.table.dealing import KEY
-from sabot_protocol import cards, enums, events, games
+from sabot_protocol import baccarat, cards, enums, events, games
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def test_a_game_that_was_loaded_within_a_shoe_of_cards_is_found() -> None:
 def test_every_burn_rule_makes_a_good_log_and_a_missing_burn_card_is_found(
     burn: str, burn_ace: int
 ) -> None:
-    game = games.Game(games.encode({**games.MINI, "burn": burn, "burn_ace": burn_ace}))
+    game = baccarat.Game(games.encode({**baccarat.MINI, "burn": burn, "burn_ace": burn_ace}))
     firmware = FirmwareLog()
     firmware.dealing.change_game(game)
     count = {"by_first": 1 + burn_ace, "one": 1, "none": 0}[burn]

@@ -44,7 +44,7 @@ from sabot.link.flow import Flow
 from sabot.log.presence import ATTACHED, Span
 from sabot.log.store import open_store
 from sabot.receipts import kept
-from sabot_protocol import games
+from sabot_protocol import baccarat
 
 UNITS = ("U1", "U2", "U3")
 _OPERATOR = Ed25519PrivateKey.from_private_bytes(b"operator" * 4)
@@ -164,7 +164,7 @@ def test_the_screens_of_a_centre_show_which_shoes_a_site_has_and_whose_events_st
 
 
 def test_games_presence_and_checkpoints_come_too(path: Path, centre: Centre) -> None:
-    document = games.document_of(games.MINI_NAME)
+    document = baccarat.document_of(baccarat.MINI_NAME)
     with new_log(path) as store:
         store.keep_game(document)
         store.keep_presence([Span("U1", 5, 90_000, "attached"), Span("U9", 5, 9, "waiting")])

@@ -27,7 +27,7 @@ from host.tests.support.helpers import (
 from sabot.cli import app
 from sabot.log.store import open_store
 from sabot_protocol import cards
-from sabot_protocol.games import Game, document_of
+from sabot_protocol.baccarat import Game, document_of
 
 
 @pytest.fixture(scope="module")

@@ -116,6 +116,13 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     "rounds": lambda _: [*_on_logs("rounds"), *_on_logs("rounds", "--with-void")],
     "events": lambda _: _on_logs("events"),
     "incidents": lambda _: _on_logs("incidents"),
+    "integrity": lambda _: [
+        *_on_logs("integrity", "--limit", "0.5"),
+        *(["integrity", "--db", db, "-o", f"out/{db}.html"] for db in _LOGS),
+        ["integrity", "--db", "hostile.sqlite", "--rounds", "junk"],
+        ["integrity", "--db", "hostile.sqlite", "--wagers", "junk"],
+        ["integrity", "--db", "hostile.sqlite", "--known", "junk"],
+    ],
     "tables": lambda _: _on_logs("tables"),
     "watch": lambda _: [["watch", "--db", "named.sqlite"]],  # test_tile_text.py has its screen
     "units": lambda _: _on_logs("units"),

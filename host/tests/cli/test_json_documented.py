@@ -1,6 +1,7 @@
 """docs/json.md and the commands' output have the same fields, with the same types."""
 
 import json
+import random
 import re
 import sqlite3
 import time
@@ -19,6 +20,7 @@ from host.tests.support.commands import SHORT_DECK, dealt
 from host.tests.support.escrowed import EscrowedLog
 from host.tests.support.helpers import FirmwareLog, new_log, stored
 from host.tests.support.keeping_shoe import KeepingShoe, made_of
+from host.tests.support.logged_cards import LoggedCards
 from host.tests.support.naive_shoe import answering_shoe
 from host.tests.support.postgres import Database
 from host.tests.support.table import BANKER_WINS, TIE, line, seat
@@ -157,6 +159,7 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
         yield "tables", _run("tables", "--db", db, "--json")
     for db in ("log", "chained", "timeless"):
         yield "incidents", _run("incidents", "--db", db, "--json")
+    yield "integrity", _of_planted_cards(house / "planted")
     with open_store(Path("log")) as store:
         last = store.last_number("U1")
     for to in ("5", "6", "6"):
@@ -201,6 +204,17 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
         yield "prune", _run("prune", "--db", "chained", "--keep-days", days, *key, "--json")
     yield "retention", _run("retention", "--db", "chained", "--json")
     yield "verify", _run("verify", "--db", "chained", "--json", codes=(1,))
+
+
+def _of_planted_cards(log: Path) -> str:
+    """What is found in a log in which one shoe was hardly shuffled, and had a ninth ace."""
+    cards = random.Random(38).sample([*range(52)] * 8, 416)
+    with open_store(log, create=True) as store:
+        shoes = LoggedCards(store, "U1")
+        shoes.deal(cards)
+        shoes.deal([0 if card == 1 else card for card in cards])
+        shoes.save()
+    return _run("integrity", "--db", "planted", "--json", codes=(1,))
 
 
 def _of_an_escrow(house: Path) -> Iterator[tuple[str, str]]:
@@ -310,10 +324,10 @@ def _of_reports(house: Path) -> Iterator[tuple[str, str]]:
 
 
 def _of_shoes(house: Path) -> Iterator[tuple[str, str]]:
-    random = np.random.default_rng(3)
+    generator = np.random.default_rng(3)
     passes = {
-        1: noisy_pass(random, NOISE["clean"], 32, 0, "steady"),
-        2: faulty_pass(random, NOISE["clean"], "no_code", 0, "steady"),
+        1: noisy_pass(generator, NOISE["clean"], 32, 0, "steady"),
+        2: faulty_pass(generator, NOISE["clean"], "no_code", 0, "steady"),
     }
     kept = {number: made_of(levels, 0) for number, levels in passes.items()}
     with answering_shoe(KeepingShoe(kept)) as port:

@@ -16,7 +16,7 @@ from sabot.cli import app
 from sabot.keys import chain_keys, signing
 from sabot.library import open as open_log
 from sabot.log.store import open_store
-from sabot_protocol.games import document_of
+from sabot_protocol.baccarat import document_of
 
 _NINE = ("9S", "KC", "KD", "7D")
 _EIGHT = ("8S", "JC", "QD", "TD")

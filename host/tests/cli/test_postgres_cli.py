@@ -63,6 +63,7 @@ _COMMANDS = (
     ("incidents",),
     ("incidents", "--json"),
     ("incidents", "--unit", "SHOE-7", "--from", "2026-11-20T21:00", "--zone", "Europe/Malta"),
+    ("integrity",),
     ("units",),
     ("units", "--json"),
     ("tables", "--json"),

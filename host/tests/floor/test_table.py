@@ -18,7 +18,7 @@ from sabot.log.reveal import Reveal, ShownGames, all_shown
 from sabot.log.rounds import Rounds, dealt_of
 from sabot_firmware.table.dealing import KEY, LID
 from sabot_protocol import cards
-from sabot_protocol.games import MINI_NAME, document_of
+from sabot_protocol.baccarat import MINI_NAME, document_of
 
 _MINI = document_of(MINI_NAME)
 _MIDI = catalogue.document("md-midi", {"burn": "none"})

@@ -15,7 +15,7 @@ from sabot.floor.wall import NEEDS, SILENT_MS, Tile, by_need, tile_of
 from sabot.link import wire
 from sabot.log.presence import ATTACHED, WAITING, Span
 from sabot.log.store import open_store
-from sabot_protocol.games import MINI_NAME, document_of
+from sabot_protocol.baccarat import MINI_NAME, document_of
 
 _NOW = 1_795_000_000_000
 

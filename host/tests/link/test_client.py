@@ -38,7 +38,7 @@ from sabot.link.messages import (
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.sim.process import SimulatedShoe
-from sabot_protocol import OLDEST, VERSION, games, messages
+from sabot_protocol import OLDEST, VERSION, baccarat, games, messages
 from sabot_protocol.frame import FrameReader
 
 pytestmark = pytest.mark.slow
@@ -296,9 +296,9 @@ def test_the_error_for_a_refused_command_has_the_reason(
         (b"\xff", "game document: float, break"),
         (b"", "its size must be 1 to 900 bytes"),
         (bytes(901), "its size must be 1 to 900 bytes"),
-        (games.document_of(games.MINI_NAME)[:-1], "game document: ends within an item"),
-        (games.document_of(games.MINI_NAME) + b"\0", "game document: bytes after the item"),
-        (games.encode({**games.MINI, "wagers": ["tie"]}).replace(b"ctie", b"clie"), "wager lie"),
+        (baccarat.document_of(baccarat.MINI_NAME)[:-1], "game document: ends within an item"),
+        (baccarat.document_of(baccarat.MINI_NAME) + b"\0", "game document: bytes after the item"),
+        (games.encode({**baccarat.MINI, "wagers": ["tie"]}).replace(b"ctie", b"clie"), "wager lie"),
     ],
 )
 def test_the_error_for_a_refused_game_has_the_reason_and_the_old_game_stays(
@@ -311,22 +311,25 @@ def test_the_error_for_a_refused_game_has_the_reason_and_the_old_game_stays(
         text = str(raised.value)
         assert text.startswith(f"{shoe.unit} refused load_game: ") and reason in text
     with Port(shoe.port) as port:
-        mini = games.Game(games.document_of(games.MINI_NAME))
+        mini = baccarat.Game(baccarat.document_of(baccarat.MINI_NAME))
         assert Client(port).welcome.game_sha256 == mini.sha256
 
 
 def test_a_game_is_sent_in_parts_and_reported_at_the_next_attachment(shoe: SimulatedShoe) -> None:
-    document = games.encode({**games.MINI, "name": "long", "house": {"note": "x" * 400}})
+    document = games.encode({**baccarat.MINI, "name": "long", "house": {"note": "x" * 400}})
     assert len(document) > 2 * messages.MAX_GAME_PART
     with Port(shoe.port) as port:
         Client(port).load_game(document)
     with Port(shoe.port) as port:
         welcome = Client(port).welcome
-        assert (welcome.game, welcome.game_sha256) == ("long", games.Game(document).sha256)
+        assert (welcome.game, welcome.game_sha256) == (
+            "long",
+            baccarat.Game(document).sha256,
+        )
 
 
 def test_a_repeated_command_is_carried_out_once(shoe: SimulatedShoe) -> None:
-    document = games.document_of(games.MINI_NAME)
+    document = baccarat.document_of(baccarat.MINI_NAME)
     with Port(shoe.port) as port:
         client = Client(port)
         client.begin(1)

@@ -28,7 +28,7 @@ from sabot.log.sqlite import schema
 from sabot.log.sqlite.converting import convert
 from sabot.log.sqlite.log_file import Writer
 from sabot.log.store import open_store
-from sabot_protocol import games
+from sabot_protocol import baccarat
 
 EVENTS = ChainedLog().power_on().load_game().deal().deal().stored()
 LOGGED = 40
@@ -41,7 +41,7 @@ def older(path: Path, version: int, events: int = LOGGED) -> Path:
     """A log of an older version with the first events of U1."""
     older_logs.make(path, version)
     rows = [(1, each.event.number, 5, each.data, each.mac) for each in EVENTS[:events]]
-    document = games.document_of(games.MINI_NAME)
+    document = baccarat.document_of(baccarat.MINI_NAME)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("INSERT INTO units VALUES (1, 'U1')")
         connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", rows)
@@ -66,7 +66,7 @@ def sound(path: Path) -> None:
     keys = path.with_name("keys")
     if not keys.exists():
         chain_keys.add(keys, "U1", FIRST_KEY)
-    game = hashlib.sha256(games.document_of(games.MINI_NAME)).hexdigest()  # none in version 2
+    game = hashlib.sha256(baccarat.document_of(baccarat.MINI_NAME)).hexdigest()  # none in version 2
     given = "--db", path.name, "--keys", keys.name, "--elsewhere", game
     out, problems, code = run_here(path.parent, "verify", *given)
     assert code == 0, out + problems

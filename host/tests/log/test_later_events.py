@@ -34,7 +34,7 @@ from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store, open_store
 from sabot.notable.incident_search import Wanted
 from sabot.notable.incident_spans import search_file
-from sabot_protocol import enums, events, games
+from sabot_protocol import baccarat, enums, events
 
 UNIT = "U1"
 Change = Callable[[int, list[Any]], list[list[Any]]]
@@ -74,7 +74,7 @@ def store(log_place: Place) -> Iterator[Store]:
 
 def put(store: Store, log: ChainedLog) -> None:
     store.append(UNIT, log.stored())
-    store.keep_game(games.document_of(games.MINI_NAME))
+    store.keep_game(baccarat.document_of(baccarat.MINI_NAME))
     store.derive()
 
 

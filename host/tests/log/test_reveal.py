@@ -58,7 +58,8 @@ from sabot.reports.report import render
 from sabot.service.capture import kept_passes
 from sabot.text import card_symbol
 from sabot_firmware.table.dealing import Dealing
-from sabot_protocol import cards, enums, events, games, messages
+from sabot_protocol import baccarat as baccarat_game
+from sabot_protocol import cards, enums, events, messages
 
 _NEXT, _REVEAL, _VOID = (enums.BUTTONS.index(name) for name in ("next", "reveal", "void"))
 _LID, _KEY = enums.SWITCHES.index("lid_open"), enums.SWITCHES.index("key_on")
@@ -86,7 +87,7 @@ class _MidiLog(ChainedLog):
         self._old = old
         self.unix_ms = None
         self.document = catalogue.document(game, choices)
-        document = games.Game(self.document)
+        document = baccarat_game.Game(self.document)
         self._boot = 1
         firmware = "0.1.0" if old else FIRMWARE
         self.record(events.BOOT, 0, firmware, BUILD, "sim", game, chain_id(FIRST_KEY))

@@ -12,7 +12,7 @@ import pytest
 from host.tests.support.helpers import FirmwareLog, stored
 from sabot.errors import DatabaseUnusable
 from sabot.log.store import open_store
-from sabot_protocol import games
+from sabot_protocol import baccarat
 
 RECORDS = stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC", "7D", "6H").records)
 HALF = len(RECORDS) // 2
@@ -107,7 +107,7 @@ def test_what_the_log_writes_itself_does_not_hide_that_it_was_overwritten(
         how(path, other)
         with suppress(DatabaseUnusable):
             if own in ("keep_game", "both"):
-                store.keep_game(games.document_of(games.MINI_NAME))
+                store.keep_game(baccarat.document_of(baccarat.MINI_NAME))
             if own in ("derive", "both"):
                 store.derive()
                 store.derive()

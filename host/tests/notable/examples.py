@@ -100,6 +100,7 @@ EXAMPLES: Mapping[str, Callable[[Path], Made]] = {
     "service": lambda _: _found(TypedEvents().add("service", on=True)),
     "debug": lambda _: _found(TypedEvents().add("debug_opened")),
     "stranger": lambda _: _found(TypedEvents().add("wrong_macs", count=1)),
+    "opened_unwatched": lambda _: _found(dealt().restart(off_s=5, lid_opened=True)),
     "restart": lambda _: _found(dealt().restart(off_s=5)),
     "gap": lambda _: _found(dealt().add("gap", first=1, last=1)),
     "journal": lambda _: _found(dealt().add("journal_fault", sector=7)),

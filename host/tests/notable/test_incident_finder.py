@@ -20,7 +20,8 @@ from sabot.notable.incident_finder import IncidentFinder, incidents_of
 from sabot.notable.kinds import KINDS
 from sabot.table_time import zone_of
 from sabot_firmware.table.dealing import KEY, LID
-from sabot_protocol import cards, enums, games
+from sabot_protocol import baccarat as baccarat_game
+from sabot_protocol import cards, enums
 
 
 def test_an_incident_says_where_to_look() -> None:
@@ -383,7 +384,7 @@ def test_only_a_game_that_hides_its_cards_has_a_reveal(
 ) -> None:
     document = catalogue.document(name, choices)
     log = TypedEvents().add("shoe_loaded", decks=8, game=name).add("betting_open")
-    log.add("betting_closed").add("result", game=games.Game(document).sha256)
+    log.add("betting_closed").add("result", game=baccarat_game.Game(document).sha256)
     log.add("button", 3600, button="reveal")
     found = incidents_of("U1", log.events, games=kept_games(document))
     assert [each.kind for each in found] == ["long_reveal"] * hidden

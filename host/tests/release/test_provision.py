@@ -29,7 +29,8 @@ from sabot.release import layout
 from sabot.release.provision import KeyFiles, UnitSettings, provision, provisioning_document
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit import releases
-from sabot_protocol import games, provisioning
+from sabot_protocol import baccarat as baccarat_game
+from sabot_protocol import provisioning
 from sabot_protocol.chain import chain_id
 
 pytestmark = pytest.mark.slow
@@ -172,7 +173,7 @@ def test_new_settings_need_the_service_switch_and_leave_id_and_keys(
 ) -> None:
     house.provision(board, _settings())
     chains = house.files.chains.read_bytes()
-    again = _settings(table="High roller", card_set=7, game=games.document_of("mini"))
+    again = _settings(table="High roller", card_set=7, game=baccarat_game.document_of("mini"))
     with pytest.raises(CommandRefused, match="is that unit already, and its service switch is off"):
         house.provision(board, again)
     board.bench.switch("lid_open", True)

@@ -18,7 +18,7 @@ from sabot.link.events import Event
 from sabot.reports.report import ReportInput, render
 from sabot.reports.svg import card_name
 from sabot.table_time import zone_of
-from sabot_protocol.games import MINI_NAME, document_of
+from sabot_protocol.baccarat import MINI_NAME, document_of
 
 START_UNIX_MS = 1_795_000_000_000
 HOSTILE = "<script>alert(1)</script>\"'&\x00\x1b[2J\u202e</td>"

@@ -15,7 +15,7 @@ from sabot_protocol import cbor, frame
 pytestmark = pytest.mark.slow
 
 _WATCHDOG_S = 3.0
-_NO_MESSAGE = 99  # that a bench sends
+_NO_MESSAGE = 100  # that a bench sends
 _WITHIN_S = 120.0
 
 

@@ -32,6 +32,7 @@ from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.presence import ATTACHED
 from sabot.log.store import open_store
+from sabot_protocol import baccarat as baccarat_game
 from sabot_protocol import enums, events, games
 from sabot_protocol.events import MAC_SIZE
 
@@ -45,7 +46,7 @@ _HANDS_DEALT = 60
 _UNREADABLE = 0.002  # of the cards of baccarat
 
 _DOCUMENTS: dict[str, Callable[[], bytes]] = {
-    _MINI: lambda: games.document_of(games.MINI_NAME),
+    _MINI: lambda: baccarat_game.document_of(baccarat_game.MINI_NAME),
     _MIDI: lambda: catalogue.document("md-midi", {"burn": "none"}),
     _BOXES: lambda: BoxLog().document,
     _HANDS: lambda: HandLog().game.document,

@@ -16,13 +16,13 @@ from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot_firmware.table.dealing import LID, Dealing
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, ENDED
-from sabot_protocol import cards, enums, events, games
+from sabot_protocol import baccarat, cards, enums, events
 from sabot_protocol.schema import Shape
 
 FIRST_KEY = bytes(range(32))
 START_UNIX_MS = 1_795_000_000_000
 FIRMWARE, BUILD = "0.9.1", bytes(range(100, 132))
-GAME_SHA256 = sha256(games.document_of(games.MINI_NAME)).digest()
+GAME_SHA256 = sha256(baccarat.document_of(baccarat.MINI_NAME)).digest()
 
 DAY_MS = 86_400_000
 _NEXT = enums.BUTTONS.index("next")
@@ -91,7 +91,7 @@ class ChainedLog:
 
     def deal(self, deck: Sequence[str] = tuple(SHORT_DECK.split())) -> "ChainedLog":
         """Deal a shoe of cards to its end, and record its checkpoint."""
-        game = games.Game(games.document_of(games.MINI_NAME))
+        game = baccarat.Game(baccarat.document_of(baccarat.MINI_NAME))
         dealing = Dealing(game, 0, self.shoe)
         self._act(dealing.switched(LID, True))
         self._act(dealing.switched(LID, False))

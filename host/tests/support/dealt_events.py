@@ -12,7 +12,7 @@ from sabot.link.events import Event
 from sabot.log.reveal import ShownGames
 from sabot_firmware.table.dealing import LID, Dealing
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, ENDED
-from sabot_protocol import cards, enums, games
+from sabot_protocol import baccarat, cards, enums
 
 _NEXT = enums.BUTTONS.index("next")
 _FIGURES = (850, 930, 120, 1765)
@@ -27,13 +27,13 @@ def kept_games(*documents: bytes) -> ShownGames:
 class DealtEvents:
     """Deals cards; `events` are the recorded events. The clock is set before the first event."""
 
-    def __init__(self, start_unix_ms: int, game: "games.Game | None" = None) -> None:
+    def __init__(self, start_unix_ms: int, game: "baccarat.Game | None" = None) -> None:
         self.events: list[Event] = []
         self._start_unix_ms = start_unix_ms
         self._t_ms = 0
         self._sealer = Sealer()
-        document = games.document_of(games.MINI_NAME)
-        self.dealing = Dealing(game or games.Game(document), 0, 0)
+        document = baccarat.document_of(baccarat.MINI_NAME)
+        self.dealing = Dealing(game or baccarat.Game(document), 0, 0)
 
     def wait(self, ms: int) -> None:
         """Let time pass."""

@@ -21,7 +21,7 @@ from sabot.log.place import Place
 from sabot.log.store import Store, open_store
 from sabot_firmware.table.dealing import KEY, LID, Dealing
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING, ENDED
-from sabot_protocol import cards, enums, events, games
+from sabot_protocol import baccarat, cards, enums, events, games
 from sabot_protocol.schema import Shape
 
 SHAPES = {shape.name: shape for shape in events.KINDS}
@@ -125,7 +125,7 @@ def shuffled_names(seed: int, cut_from_end: int = 14) -> list[str]:
 def new_log(place: Place) -> Store:
     """A new log, open for logging, that has the document of the game mini."""
     store = open_store(place, create=True)
-    store.keep_game(games.document_of(games.MINI_NAME))
+    store.keep_game(baccarat.document_of(baccarat.MINI_NAME))
     return store
 
 
@@ -138,7 +138,7 @@ class FirmwareLog:
     def __init__(
         self,
         first_key: bytes = TEST_KEY,
-        game: bytes = games.document_of(games.MINI_NAME),
+        game: bytes = baccarat.document_of(baccarat.MINI_NAME),
         firmware: str = "0.0.0",
     ) -> None:
         self.records: list[RecordWithMac] = []

@@ -53,7 +53,8 @@ class HostileLog(FirmwareLog):
 
     def record(self, shape: Shape, shoe: int, round_: int, values: Any) -> None:
         texts = [kind == "text" for _, kind in shape.fields]
-        spoilt = [BRIEF if text else value for text, value in zip(texts, values, strict=True)]
+        # Events of older firmware lack later fields.
+        spoilt = [BRIEF if text else value for text, value in zip(texts, values, strict=False)]
         super().record(shape, shoe, round_, spoilt)
 
 

@@ -16,7 +16,7 @@ from host.tests.support.helpers import event_bytes, framed
 from sabot.link import wire
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.session import Record
-from sabot_protocol import OLDEST, VERSION, games, messages
+from sabot_protocol import OLDEST, VERSION, baccarat, messages
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
 
@@ -26,7 +26,7 @@ KEY = bytes(range(60, 92))
 KEYS = CommandKeyFile()
 KEYS.put("U1", KEY)
 
-GAME = games.document_of("mini")
+GAME = baccarat.document_of("mini")
 """The document of the game that a naive shoe deals."""
 
 _CHALLENGE = bytes(range(160, 176))

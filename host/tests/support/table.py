@@ -9,7 +9,7 @@ from sabot.errors import Forbidden
 from sabot.games.baccarat import catalogue, wager_file
 from sabot.games.baccarat.score import Score, score
 from sabot.games.baccarat.settle import InShoe, Settlement, settle
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 _Test = TypeVar("_Test", bound=Callable[..., Any])
 

@@ -8,10 +8,10 @@ from sabot.games.baccarat import catalogue
 from sabot.link.events import Event
 from sabot.notable.incident import Limits
 from sabot.notable.incident_finder import incidents_of
-from sabot_protocol import games
+from sabot_protocol import baccarat as baccarat_game
 
 START_UNIX_MS = 1_795_000_000_000
-_EZ_MIDI = games.Game(catalogue.document("ez-midi")).sha256
+_EZ_MIDI = baccarat_game.Game(catalogue.document("ez-midi")).sha256
 GAMES = kept_games(catalogue.document("ez-midi"))
 
 

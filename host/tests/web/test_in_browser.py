@@ -41,6 +41,7 @@ PAGES = {
     "/rounds/SHOE-5/1/1": "round",
     "/search": "search",
     "/alerts": "alerts",
+    "/integrity": "integrity",
     "/boards": "boards",
     "/users": "users",
     "/views": "views",

@@ -34,6 +34,10 @@ _ALLOWED = {
     "GET /rounds/{unit:path}/{shoe}/{round}/passes/{name}": "fs",
     "POST /rounds/{unit:path}/{shoe}/{round}/bundle": "s",
     "POST /rounds/{unit:path}/{shoe}/{round}/printed": "s",
+    "GET /integrity": "s",
+    "POST /integrity/begin": "s",
+    "GET /integrity/report": "s",
+    "GET /integrity/pictures/{name}": "s",
     "GET /sign-in": "*",
     "POST /sign-in": "*",
     "POST /sign-out": "bfsta",
@@ -53,6 +57,8 @@ _ALLOWED = {
     "POST /api/users/close": "a",
     "GET /api/views": "sa",
     "GET /api/search": "fs",
+    "GET /api/integrity": "s",
+    "POST /api/integrity": "s",
     "GET /api/rounds/{unit:path}/{shoe:path}/{round:path}": "fs",
     "GET /api/openapi.json": "*",
     "GET /stream": "*",
@@ -106,6 +112,8 @@ def test_a_route_answers_only_those_who_may_have_it(screens: Screens, visitor: s
             assert status == (401 if visitor is None else 403), route
         elif route.endswith("/passes/{name}"):
             assert status == 404  # no such pass was captured
+        elif route.startswith("GET /integrity/"):
+            assert status == 404  # no study was made
         elif route.startswith("GET"):
             assert status in (200, 303), route
         elif route == "DELETE /api/session":

@@ -12,11 +12,13 @@ _to_bench: "list[Shape]" = []
 SAMPLES = Shape(96, "samples", "words:bytes", _from_bench)
 PRESS = Shape(97, "press", "button:button", _from_bench)
 SWITCH = Shape(98, "switch", "switch:switch on:flag", _from_bench)
+PARTS = Shape(99, "parts", "bolt_stuck:flag supply_low:flag", _from_bench)
 LOCK = Shape(112, "lock", "released:flag", _to_bench)
 LAMPS = Shape(113, "lamps", "lit:uint", _to_bench)
 DISPLAY = Shape(114, "display", "text:text", _to_bench)
 BUZZER = Shape(115, "buzzer", "ms:uint", _to_bench)
 IDLE = Shape(116, "idle", "taken:uint", _to_bench)
+LATCHES_ARMED = Shape(117, "latches_armed", "armed:flag", _to_bench)
 # End of what is generated: all messages, from sabot_definitions/bench.py
 
 FROM_BENCH = tuple(_from_bench)

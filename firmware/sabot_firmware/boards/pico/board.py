@@ -105,27 +105,30 @@ _SPI_HZ = const(24_000_000)  # the most v1.28 makes of its 48 MHz clock; the chi
 # Why the chip started (RP2040 data sheet, 4.7.6 and 2.12.8; RP2350 data sheet, 12.9 and 6.4, which
 # has the same registers at other addresses). A register of the watchdog keeps its
 # content through every reset except one by power or by the pin RUN. There the shoe notes why it
-# restarts, and how often it has restarted because something went wrong: _NOTE, how often in four
-# bits, a cause in four bits. A number below 2**30 is no object on the heap.
+# restarts, whether its lid was watched until then, and how often it has restarted because something
+# went wrong: _NOTE, one bit, how often in four bits, a cause in four bits. A number below 2**30 is
+# no object on the heap.
 _REASON = 0x400D8008 if is_rp2350() else 0x40058008
 _SCRATCH = _REASON + 4
 _CHIP_RESET = 0x4010002C if is_rp2350() else 0x40064008
 _BITTEN = const(1)  # bits of the reason: the watchdog, or a program that asked for a reset
 _ASKED = const(2)
 _BY_PIN = 1 << 18 if is_rp2350() else 1 << 16
-_NOTE = const(0x05AB0700)
+_NOTE = const(0x05AB0600)
+_WATCHED = const(0x100)
 _MOST = const(15)
 _BITE = const(0)  # in place of a cause: without another note the next reset is the watchdog's
 
 
-def _note(restarts: int, cause: int) -> None:
-    machine.mem32[_SCRATCH] = _NOTE | min(restarts, _MOST) << 4 | cause
+def _note(watched: int, restarts: int, cause: int) -> None:
+    machine.mem32[_SCRATCH] = _NOTE | watched | min(restarts, _MOST) << 4 | cause
 
 
 # This is in no function, because a function stays in the heap.
-_RESTARTS = 0
+_LID = _RESTARTS = 0
 _CAUSE = machine.mem32[_SCRATCH]
-if _CAUSE & ~0xFF == _NOTE:
+if _CAUSE & ~0x1FF == _NOTE:
+    _LID = _CAUSE & _WATCHED
     _RESTARTS = (_CAUSE >> 4 & _MOST) + 1
     _CAUSE &= _MOST
 else:
@@ -144,7 +147,9 @@ if _CAUSE not in (
     enums.RESET_CAUSES.index("memory"),
 ):
     _RESTARTS = 0
-_note(_RESTARTS, _BITE)
+    if enums.RESET_CAUSES[_CAUSE] != "command":
+        _LID = 0
+_note(_LID, _RESTARTS, _BITE)
 
 
 class Board:
@@ -153,6 +158,9 @@ class Board:
     """Samples are 10,000 bytes a second."""
     RANDOM_BIT = 0x4006001C
     """The register ROSC: RANDOMBIT (RP2040 data sheet, 2.17.8)."""
+    SENSES = False
+    lid_opened = compartment_opened = None
+    """The reference board has neither latch, no contact at the bolt, and no view of the supply."""
 
     def __init__(self) -> None:
         self._lock = Lock(_output("lock"))  # first, because all else takes time or may fail
@@ -168,12 +176,13 @@ class Board:
         """The same text as the USB serial number."""
         self.reset_cause = _CAUSE
         self.restarts = _RESTARTS
+        self.lid_watched = _LID != 0
         self.feed: "Feed" = int  # does nothing, until `watch`
         self._ticks_ms = time.ticks_ms()
         self._elapsed_ms = 0
         for sensor in SENSORS:
             _input(sensor)
-        self._sampler = Sampler(_pin(SENSORS[0]))
+        self._sampler = Sampler(pin_of(SENSORS[0]))
         self._ring = self._sampler.ring
         self.overruns = 0
         """How often samples were lost because they were not read in time."""
@@ -182,7 +191,7 @@ class Board:
         self.sleep_ms = time.sleep_ms
         self._sampling = False
         self._set_up_inputs()
-        self._buzzer = machine.PWM(_pin("buzzer"), freq=_BUZZER_HZ, duty_u16=0)
+        self._buzzer = machine.PWM(pin_of("buzzer"), freq=_BUZZER_HZ, duty_u16=0)
         self._buzzing = False
         self._quiet_ms = self._ticks_ms
         self._display = Display(_display_bus)
@@ -221,7 +230,7 @@ class Board:
         """The journal's chip. The first use opens it and raises FlashError if it fails: by then
         the display can show that."""
         if self._flash is None:
-            sck, mosi, miso = (_pin("journal_" + line) for line in ("clock", "mosi", "miso"))
+            sck, mosi, miso = (pin_of("journal_" + line) for line in ("clock", "mosi", "miso"))
             spi = machine.SPI(0, baudrate=_SPI_HZ, sck=sck, mosi=mosi, miso=miso)
             self._flash = NorFlash(spi, self._journal_select)
         return self._flash
@@ -249,7 +258,7 @@ class Board:
             # Not earlier: the start of the shoe takes longer than the ring has room for.
             self._sampling = True
             self._sampler.start()
-            self._lock.watch(_pin(SENSORS[0]), self._ring)
+            self._lock.watch(pin_of(SENSORS[0]), self._ring)
         if self._contacts.waits():
             self._look()
         if self._buzzing and time.ticks_diff(time.ticks_ms(), self._quiet_ms) >= 0:
@@ -285,7 +294,7 @@ class Board:
     def levels(self) -> int:
         levels = 0
         for i in range(len(SENSORS)):
-            levels |= _pin(SENSORS[i]).value() << i
+            levels |= pin_of(SENSORS[i]).value() << i
         return levels
 
     def noise(self, source: int, buf: memoryview) -> None:
@@ -319,6 +328,11 @@ class Board:
         self._lock.set(released)
         self._led.value(HIGH if released else LOW)
 
+    def lock_follows(self) -> bool:
+        return True
+
+    supply_good = arm_latches = lock_follows
+
     def set_lamps(self, lit: int) -> None:
         for i in range(len(self._lamps)):
             self._lamps[i].value(lit >> i & 1)
@@ -341,11 +355,18 @@ class Board:
 
     def settle(self) -> None:
         self.restarts = 0
-        _note(0, _BITE)
+        self._note(_BITE)
+
+    def set_lid_watched(self, watched: bool) -> None:
+        self.lid_watched = watched
+        self._note(_BITE)
 
     def reset(self, cause: int) -> None:
-        _note(self.restarts, cause)
+        self._note(cause)
         machine.reset()
+
+    def _note(self, cause: int) -> None:
+        _note(_WATCHED if self.lid_watched else 0, self.restarts, cause)
 
     def halt(self, error: BaseException, for_s: int = 0) -> None:
         """While the service switch is on, Ctrl-C works again, for the technician."""
@@ -356,7 +377,7 @@ class Board:
             self.feed()
         sys.print_exception(error)
         self._stdout.write(b"\0")  # ends the trace, which is one damaged frame for the host
-        service = _pin("switch_service_on")
+        service = pin_of("switch_service_on")
         on = _PIN_OF["switch_service_on"][1]
         steps = for_s * _HALT_STEPS
         while not for_s or steps:
@@ -423,14 +444,20 @@ def _fill(buf: memoryview, read: "Callable[[], int]", shift: int) -> None:
         buf[at] = read() >> shift & 0xFF
 
 
-def _pin(part: str) -> machine.Pin:
+def pin_of(part: str) -> machine.Pin:
+    """Return the pin of a part of PINS."""
     return machine.Pin(_PIN_OF[part][0])
 
 
 def _input(part: str) -> machine.Pin:
     """Set the pin up with a pull-up, so that a sensor head that is not plugged in reads as covered,
     not as idle."""
-    return machine.Pin(_PIN_OF[part][0], machine.Pin.IN, machine.Pin.PULL_UP)
+    return pulled_up(_PIN_OF[part][0])
+
+
+def pulled_up(gpio: int) -> machine.Pin:
+    """Set a pin up as an input with a pull-up."""
+    return machine.Pin(gpio, machine.Pin.IN, machine.Pin.PULL_UP)
 
 
 def _display_bus() -> machine.I2C:

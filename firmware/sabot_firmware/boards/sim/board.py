@@ -6,7 +6,9 @@ in the messages of sabot_protocol/sim. Arguments: the bench's descriptor, the fo
 the file with the content of the journal's chip, the board's number, the reset cause's number, the
 positions of the switches (bit n is the n-th of `enums.SWITCHES`), how long the journal's chip is
 busy, in permille of a real chip's time, and optionally a file for the trace of that chip
-(boards/sim/flash.py). A watchdog is in the environment (boards/sim/watchdog.py).
+(boards/sim/flash.py). A watchdog is in the environment (boards/sim/watchdog.py), and optional parts
+in SABOT_PARTS: `bolt` for a contact at the bolt and a view of the supply; `lid_shut` or
+`lid_opened`, `compartment_shut` or `compartment_opened` for latches as they are at the start.
 """
 
 import asyncio
@@ -17,7 +19,7 @@ import time
 from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_firmware.boards.sim.watchdog import Watchdog
 from sabot_firmware.table import inputs
-from sabot_protocol import cbor, frame
+from sabot_protocol import cbor, enums, frame
 from sabot_protocol.sim import sim_channel
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -33,6 +35,7 @@ _SETTLED_MS = 60000
 _OSCILLATOR = 0  # its place in `enums.RANDOM_SOURCES`
 _LINK_READ = 512
 _BENCH_READ = 512
+_WATCHED = ("watchdog", "command", "error", "memory")  # reset causes
 _SHAPES = {shape.number: shape for shape in sim_channel.FROM_BENCH}
 
 
@@ -43,14 +46,28 @@ class Board:
     dealing, if there is one."""
     overruns = 0
     """Samples come in messages and wait there, so none is ever lost."""
+    _released = _bolt_stuck = _supply_low = False
+    _bolt = False
+    """Whether the bolt is where it lets a card out."""
 
     def __init__(self) -> None:
         descriptor, self.storage, journal, self.serial, cause, switches, speed = sys.argv[1:8]
         trace = sys.argv[8] if len(sys.argv) > 8 else None
+        parts = (os.getenv("SABOT_PARTS") or "").split()
+        self.SENSES = bool(parts)
+        self.lid_opened, self.compartment_opened = [
+            name + "_opened" in parts
+            if name + "_opened" in parts or name + "_shut" in parts
+            else None
+            for name in ("lid", "compartment")
+        ]
         self._watchdog = watchdog = Watchdog()
         self.restarts = watchdog.restarts
         self.watch, self.feed = watchdog.start, watchdog.feed
         self.reset_cause = int(cause)
+        self.lid_watched = watchdog.lid_watched and enums.RESET_CAUSES[self.reset_cause] in _WATCHED
+        if not self.lid_watched:
+            self.set_lid_watched(False)
         self._switches = int(switches)
         self.flash = SimFlash(journal, speed=int(speed), trace=trace)
         self._start_ms = time.ticks_ms()
@@ -106,6 +123,9 @@ class Board:
             self._levels = message[1][-1] >> 4 if message[1] else 0
         elif number == sim_channel.PRESS.number:
             self._input = inputs.pressed(message[1])
+        elif number == sim_channel.PARTS.number:
+            self._bolt_stuck, self._supply_low = message[1:]
+            self._move_bolt()
         else:
             self._input = inputs.switched(message[1], message[2])
 
@@ -168,7 +188,23 @@ class Board:
         return change
 
     def set_lock(self, released: bool) -> None:
+        self._released = released
+        self._move_bolt()
         self._send(sim_channel.LOCK, released)
+
+    def _move_bolt(self) -> None:
+        if not self._bolt_stuck:
+            self._bolt = self._released
+
+    def lock_follows(self) -> bool:
+        return self._bolt == self._released
+
+    def supply_good(self) -> bool:
+        return not self._supply_low
+
+    def arm_latches(self) -> None:
+        if self.lid_opened is not None or self.compartment_opened is not None:
+            self._send(sim_channel.LATCHES_ARMED, True)
 
     def set_lamps(self, lit: int) -> None:
         self._send(sim_channel.LAMPS, lit)
@@ -181,6 +217,10 @@ class Board:
 
     def lock_obeys(self) -> bool:
         return True
+
+    def set_lid_watched(self, watched: bool) -> None:
+        self.lid_watched = watched
+        self._watchdog.say_watched(watched)
 
     def reset(self, cause: int) -> None:
         raise SystemExit(RESET + cause)

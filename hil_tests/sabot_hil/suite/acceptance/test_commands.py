@@ -10,7 +10,7 @@ from sabot.link.messages import IdentifyCommand, SetClockCommand, StatusCommand
 from sabot_hil.capabilities import Target, session_with
 from sabot_hil.kit import dealer
 from sabot_hil.kit.waiting import wait_until
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 
 def _events(client: Client, until: str) -> list[Event]:

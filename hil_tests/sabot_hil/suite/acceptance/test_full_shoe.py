@@ -8,7 +8,7 @@ from sabot.log.store import Filter
 from sabot_hil.capabilities import Target, session_with
 from sabot_hil.kit import dealer
 from sabot_hil.kit.logbook import Logbook
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 _ROUNDS = 60  # a shoe of eight decks has more
 _OTHER_HOUSES = (

@@ -12,7 +12,7 @@ import pytest
 from sabot.games.baccarat import catalogue
 from sabot.sim.channel import Outputs
 from sabot_hil.capabilities import Bench, Target, session_with
-from sabot_hil.kit.dealer import load_cards, press_until, turn_key
+from sabot_hil.kit.dealer import check_cards, load_cards, press_until, turn_key
 from sabot_hil.kit.logbook import check_taken
 
 _BURNED = ("AC", "2C")
@@ -38,7 +38,7 @@ def test_the_lock_stays_shut_until_no_more_bets_whatever_happens_before(
     _assert_waits(_load(target, game))
     target.power.off()
     target.power.on()
-    _assert_waits(bench.outputs)
+    _assert_waits(check_cards(bench))
     shown = bench.pull("9H")
     assert (shown.title, shown.display[5]) == ("STOP", "CARD NOT DUE"), shown
     turn_key(bench)
@@ -53,6 +53,7 @@ def test_the_lock_stays_shut_until_no_more_bets_whatever_happens_before(
     assert bench.press("next").lock_released
     target.power.off()
     target.power.on()
+    check_cards(bench)
     assert bench.outputs.title == "NO MORE BETS" and bench.outputs.lock_released
     for card in _NATURAL:
         shown = bench.pull(card)
@@ -127,7 +128,7 @@ def test_a_round_dealt_face_down_is_shown_at_its_reveal_and_not_before(
     _deal_face_down(bench, _SIX_CARDS)
     target.power.off()
     target.power.on()
-    _assert_hidden(bench.outputs)
+    _assert_hidden(check_cards(bench))
     shown = bench.press("reveal")
     assert shown.display[2:5] == ("P 4C AC 2S   7", "B 2D 2H 3H   7", "TIE HAND"), shown
     assert shown.lamps == {"tie"} and not shown.lock_released

@@ -16,7 +16,7 @@ from sabot.sim.channel import Outputs
 from sabot.sim.waveform import DEALER_SPEED_MM_S, SAMPLE_RATE_HZ, pass_samples
 from sabot_hil.capabilities import Bench, Target, session_with
 from sabot_hil.kit import dealer
-from sabot_hil.kit.dealer import enter, load_cards, press_until, turn_key
+from sabot_hil.kit.dealer import check_cards, enter, load_cards, press_until, turn_key
 from sabot_hil.kit.logbook import Logbook, boot_number, check_taken, command_keys, received, taken
 from sabot_hil.kit.waiting import seconds_of, wait_until
 from sabot_protocol import cards
@@ -43,7 +43,7 @@ def _seen(outputs: Outputs) -> tuple[object, ...]:
 def _power_cut(target: Target) -> Outputs:
     target.power.off()
     target.power.on()
-    return target.bench.outputs
+    return check_cards(target.bench)
 
 
 @pytest.mark.parametrize("game", ["mini", "pa-midi"])
@@ -199,7 +199,7 @@ def test_no_host_is_answered_before_the_shoe_has_started(target: Target, tmp_pat
 def _browned_out(target: Target) -> Outputs:
     target.power.brown_out(_DIP_US)
     target.power.on()  # returns once the shoe has started
-    return target.bench.outputs
+    return check_cards(target.bench)
 
 
 def test_a_brown_out_while_flash_is_written_leaves_the_round_as_it_was(
@@ -243,7 +243,8 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
     assert bench.outputs.display[:2] == ("STOP BANKER 1", "POWER LOST")
     press_until(bench, "next", "DRAW AGAIN")
     bench.press("reveal")
-    assert _seen(bench.switch("key_on", False)) == _seen(before)
+    bench.switch("key_on", False)
+    assert _seen(check_cards(bench)) == _seen(before)
     for card in ("7D", "4H", "2S"):
         bench.pull(card)
     assert bench.outputs.display[4] == "BANKER WINS"
@@ -285,6 +286,7 @@ def test_a_round_in_which_the_power_went_can_be_voided(target: Target, tmp_path:
     bench.switch("key_on", True)
     bench.press("void")
     bench.switch("key_on", False)
+    check_cards(bench)
     assert bench.outputs.title == "NEXT ROUND?" and not bench.outputs.lamps
     before = bench.outputs
     assert _seen(_power_cut(target)) == _seen(before)
@@ -303,7 +305,8 @@ def test_a_burned_card_that_was_passing_can_be_left_unseen(target: Target) -> No
     assert bench.outputs.title == "STOP BURN"
     press_until(bench, "next", "UNSEEN")
     bench.press("reveal")
-    shown = bench.switch("key_on", False)
+    bench.switch("key_on", False)
+    shown = check_cards(bench)
     assert (shown.title, shown.lock_released) == ("BURN: 1 LEFT", True)
 
 
@@ -329,9 +332,28 @@ def test_a_lid_opened_while_the_power_was_off_stops_play_at_the_start(
     assert not shown.lock_released
     bench.switch("lid_open", False)
     turn_key(bench)
-    assert _seen(bench.outputs) == _seen(before)
+    assert _seen(check_cards(bench)) == _seen(before)
     check_taken(target, tmp_path)
     assert _kinds_after_the_last_boot(taken(target))[:2] == ["lid", "error"]
+
+
+def test_what_is_left_in_the_shoe_is_not_dealt_before_the_key_once_no_one_watched_the_lid(
+    target: Target, tmp_path: Path
+) -> None:
+    bench = target.bench
+    before = load_cards(bench, *_BURNED, "4C")
+    target.power.off()
+    bench.switch("lid_open", True)
+    bench.switch("lid_open", False)
+    target.power.on()
+    shown = bench.outputs
+    assert (shown.title, shown.lock_released) == ("STOP", False)
+    assert shown.display[5:7] == ("POWER WAS OFF", "CHECK CARDS, KEY")
+    for button in ("next", "reveal", "void", "burn"):
+        assert not bench.press(button).lock_released, button
+    turn_key(bench)
+    assert _seen(bench.outputs) == _seen(before)
+    check_taken(target, tmp_path)
 
 
 def test_a_key_turned_while_the_power_was_off_is_noticed_at_the_start(target: Target) -> None:

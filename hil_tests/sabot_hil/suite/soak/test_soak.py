@@ -73,6 +73,7 @@ class _Soak:
         began_us = self.target.clock.now_us()
         self.target.power.on()
         self.start_ms.append((self.target.clock.now_us() - began_us) / 1000)
+        dealer.check_cards(self.target.bench)
 
     def cut_maybe(self) -> None:
         if self.chance.random() < _CUTS:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sabot.link.session import Introduction
 from sabot_hil.capabilities import session_with
-from sabot_hil.kit.dealer import BenchDealer, Hand, shuffled_shoe
+from sabot_hil.kit.dealer import BenchDealer, Hand, check_cards, shuffled_shoe
 from sabot_hil.kit.versions.old_host import HostVersion
 from sabot_hil.kit.waiting import wait_until
 from sabot_hil.kit.witness import Witness
@@ -180,3 +180,4 @@ class Table:
         self.target.power.off()
         self.target.clock.pass_ms(off_ms)
         self.target.power.on()
+        check_cards(self.target.bench)  # an older shoe asks nothing

@@ -6,8 +6,9 @@ from sabot.audit.checks.decoding import Values
 from sabot.audit.play.baccarat import BaccaratChecks
 from sabot.audit.play.blackjack import BlackjackChecks
 from sabot_protocol import enums, events
+from sabot_protocol.baccarat import Game
 from sabot_protocol.blackjack import BlackjackGame
-from sabot_protocol.games import BACCARAT, BLACKJACK, FamilyGame, Game
+from sabot_protocol.games import BACCARAT, BLACKJACK, FamilyGame
 
 _OWN = 7
 """Index in a record's values where its own fields begin."""

@@ -23,7 +23,7 @@ from sabot.release import provision as provisions
 from sabot.release import provision_list
 from sabot.terminal import plain
 from sabot_protocol import games, provisioning
-from sabot_protocol.games import MINI_NAME
+from sabot_protocol.baccarat import MINI_NAME
 
 _HALVES = 2
 
@@ -33,6 +33,17 @@ WhenFull = Annotated[
         "--when-full",
         metavar="stop|go_on",
         help="What it does when its memory is full of events that no host has taken.",
+    ),
+]
+
+
+CheckCards = Annotated[
+    str,
+    typer.Option(
+        "--check-cards",
+        metavar="always|if_opened",
+        help="When the supervisor must check the cards after a loss of power. if_opened: only on a "
+        "board with a latch at its lid, if that says so.",
     ),
 ]
 
@@ -52,6 +63,7 @@ def provision(
         int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max=provisioning.MAX_SET)
     ] = 0,
     when_full: WhenFull = "stop",
+    check_cards: CheckCards = "always",
     house: options.House = options.DEFAULT_HOUSE,
     key_file: Annotated[
         Path, typer.Option("--keys", help="A new unit's first key is added to this file.")
@@ -98,6 +110,8 @@ def provision(
         raise typer.BadParameter("--unit is empty; leave it out for the board's own number")
     if when_full not in provisioning.WHEN_FULL:
         raise typer.BadParameter(f"--when-full must be {' or '.join(provisioning.WHEN_FULL)}")
+    if check_cards not in provisioning.CHECK_CARDS:
+        raise typer.BadParameter(f"--check-cards must be {' or '.join(provisioning.CHECK_CARDS)}")
     if escrow is not None and len(escrow) != _HALVES:
         raise typer.BadParameter("name both halves: --escrow ONE.pub.pem --escrow OTHER.pub.pem")
     halves = b"".join(escrows.load_public_half(path) for path in escrow or ())
@@ -114,6 +128,7 @@ def provision(
                 name or game, options.choices_of(choices or choose)
             ),
             halves,
+            check_cards,
         )
 
         def make_unit(
@@ -125,7 +140,7 @@ def provision(
         return
     assert port is not None and table is not None
     settings = provisions.UnitSettings(
-        unit or "", table, card_set, when_full, document, release_key, halves
+        unit or "", table, card_set, when_full, document, release_key, halves, check_cards
     )
     try:
         provisions.provisioning_document(settings, unit or "ANY")

@@ -25,8 +25,9 @@ from sabot.link.events import (
 from sabot.log.rounds import Round
 from sabot.text import card_symbol
 from sabot_protocol import cards
+from sabot_protocol.baccarat import Game
 from sabot_protocol.blackjack import BlackjackGame
-from sabot_protocol.games import FamilyGame, Game
+from sabot_protocol.games import FamilyGame
 
 _NATURAL = "natural"
 _UNKNOWN = "the log does not have the game document, so that the rule cannot be shown"

@@ -15,8 +15,9 @@ from sabot.log.families.hands import Hand
 from sabot.log.reveal import KeptGame
 from sabot.log.rounds import Dealt, Round, as_dealt
 from sabot_protocol import games
+from sabot_protocol.baccarat import Game
 from sabot_protocol.blackjack import BlackjackGame
-from sabot_protocol.games import FamilyGame, Game, GameError, game_of
+from sabot_protocol.games import FamilyGame, GameError, game_of
 
 NATURAL = "natural"
 PLAYER_DREW, BANKER_DREW = "player_drew", "banker_drew"

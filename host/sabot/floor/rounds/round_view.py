@@ -34,7 +34,8 @@ from sabot.log.rounds import Dealt, Round, Rounds
 from sabot.log.store import DAMAGED, Filter, Row, Store
 from sabot.notable.incident import Incident
 from sabot.reports.event_words import words_of
-from sabot_protocol.games import FamilyGame, Game, GameError, game_of
+from sabot_protocol.baccarat import Game
+from sabot_protocol.games import FamilyGame, GameError, game_of
 
 _MOST_EVENTS = 3000  # a round has forty; what a forger adds is not shown
 _BEFORE_MS, _AFTER_MS = 15_000, 20_000

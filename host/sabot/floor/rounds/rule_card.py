@@ -14,8 +14,9 @@ from sabot.games.choices import Choice, value_text
 from sabot.games.holdem.shoe_game import GAME as HOLDEM
 from sabot.games.holdem.shoe_game import house_in as holdem_house_in
 from sabot_protocol import games
+from sabot_protocol.baccarat import Game
 from sabot_protocol.blackjack import BlackjackGame
-from sabot_protocol.games import FamilyGame, Game, GameError, game_of
+from sabot_protocol.games import FamilyGame, GameError, game_of
 from sabot_protocol.holdem import HoldemGame
 
 

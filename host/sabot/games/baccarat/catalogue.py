@@ -16,6 +16,7 @@ from sabot.games.baccarat import limits
 from sabot.games.baccarat.house_game import HouseGame
 from sabot.games.baccarat.wagers import TREASURES_PAY
 from sabot.games.choices import ALL, MOST_CENTS, OVER, Choice
+from sabot_protocol import baccarat as baccarat_game
 from sabot_protocol import games as documents
 
 _SILENT = "not in the document"
@@ -23,7 +24,7 @@ _PRACTICE = f"{_SILENT}: common practice"
 
 
 _ANY_FLAG = (True, False)
-_DEALER, _PLAYERS = documents.TURNED_BY
+_DEALER, _PLAYERS = baccarat_game.TURNED_BY
 _AT_ONCE, _AFTER_REVEAL = documents.SHOWN
 _FIRST_CARD, _NO_MORE_BETS = documents.BETTING_CLOSED_BY
 _RATE, _NO_RATE = 50, 0
@@ -229,7 +230,7 @@ _WA_TURNED = (
     Choice(
         "turned_by",
         _DEALER,
-        documents.TURNED_BY,
+        baccarat_game.TURNED_BY,
         'item 5: the dealer turns the cards up only "if applicable"',
     ),
     Choice("shown", _AT_ONCE, documents.SHOWN, "item 5: face down, face up, or any combination"),
@@ -252,7 +253,7 @@ _PA_BY_PLAYERS = _turned(
 
 GAMES = (
     HouseGame(
-        documents.MINI_NAME, "Mini baccarat", "washington", str(documents.MINI["source"]),
+        baccarat_game.MINI_NAME, "Mini baccarat", "washington", str(baccarat_game.MINI["source"]),
         _BASE, (*_WA_TURNED, *_WASHINGTON), _WASHINGTON_CLAUSES,
     ),
     HouseGame(

@@ -27,7 +27,7 @@ from sabot.games.json_fields import in_file
 from sabot.log.rounds import Round
 from sabot.text import card_names
 from sabot_protocol import games
-from sabot_protocol.games import MINI_NAME, Game
+from sabot_protocol.baccarat import MINI_NAME, Game
 
 
 def _game(name: str, chosen: Mapping[str, object]) -> Game:

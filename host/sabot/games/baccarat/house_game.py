@@ -9,6 +9,7 @@ from sabot.games.baccarat import limits
 from sabot.games.baccarat.wagers import TREASURES_PAY, WAGERS
 from sabot.games.choices import Choice, Value, value_text
 from sabot.text import counted
+from sabot_protocol import baccarat as baccarat_game
 from sabot_protocol import games as documents
 
 NOT_OFFERED = ("none", False)
@@ -29,7 +30,7 @@ DEALING_CHOICES = (
 
 _TREASURE_CHOICES = tuple(f"{prize}_pays" for prize in TREASURES_PAY)
 
-_, _PLAYERS = documents.TURNED_BY
+_, _PLAYERS = baccarat_game.TURNED_BY
 _AT_ONCE, _AFTER_REVEAL = documents.SHOWN
 _DECK = 52
 _MOST_CARDS = 6
@@ -105,20 +106,20 @@ class HouseGame:
                 "name": self.name,
                 "title": self.title,
                 "source": self.source,
-                "order": documents.ORDER,
-                "player_draws": documents.PLAYER_DRAWS,
-                "banker_draws": documents.BANKER_DRAWS,
-                "banker_draws_if_player_stood": documents.BANKER_DRAWS_IF_PLAYER_STOOD,
+                "order": baccarat_game.ORDER,
+                "player_draws": baccarat_game.PLAYER_DRAWS,
+                "banker_draws": baccarat_game.BANKER_DRAWS,
+                "banker_draws_if_player_stood": baccarat_game.BANKER_DRAWS_IF_PLAYER_STOOD,
                 "wagers": wagers,
                 "house": values,
                 **dealing,
             },
         )
 
-    def as_json(self, game: documents.Game | None = None) -> dict[str, Any]:
+    def as_json(self, game: baccarat_game.Game | None = None) -> dict[str, Any]:
         """Return the game as `sabot games --json` prints it, as `game` has it with the house's
         choices; without `game` with the default ones."""
-        game = game or documents.Game(self.document())
+        game = game or baccarat_game.Game(self.document())
         return {
             "name": self.name,
             "title": self.title,
@@ -140,7 +141,7 @@ class HouseGame:
         }
 
 
-def chosen_in(game: documents.Game, name: str) -> object:
+def chosen_in(game: baccarat_game.Game, name: str) -> object:
     """Return the value that a game has for a choice; None if it does not have the choice."""
     if name in _TREASURE_CHOICES:
         packed = game.house.get("treasures_pay")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sabot.errors import Forbidden, did_you_mean
 from sabot.games.baccarat.wagers import STANDARD
 from sabot.games.choices import MOST_CENTS
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 FORM = "WAGER:LEAST-MOST,..."
 

@@ -15,7 +15,7 @@ from sabot.games.baccarat.score import Score, score_unchecked
 from sabot.games.baccarat.wagers import WAGERS, House, outcome_of
 from sabot_firmware.table import rules
 from sabot_protocol import cards
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 _RANKS = range(len(cards.RANKS))
 _SUITS = len(cards.SUITS)

@@ -10,7 +10,7 @@ from sabot.log.rounds import hit_names
 from sabot.text import card_symbol, counted
 from sabot_firmware.table import rules
 from sabot_protocol import cards, enums
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 _PLAYING_CARDS = [cards.name_of(card) for card in range(cards.DECK_SIZE)]
 

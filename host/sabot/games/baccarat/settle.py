@@ -15,7 +15,7 @@ from sabot.games.baccarat.score import Score
 from sabot.games.baccarat.wager_file import Area, Marker, Position, WagerFile
 from sabot.games.baccarat.wager_rules import Refusal, Rules, Stake
 from sabot.games.baccarat.wagers import WAGERS, WagerOutcome, outcome_of
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 RETURN, COLLECT, TAKE, MARK, PAY, PUSH, REDEEM = (
     "returned", "collected", "vigorish collected", "vigorish marked", "paid", "pushed",

@@ -13,7 +13,7 @@ from sabot.games.choices import Choice, value_text
 from sabot.games.lines import Line, new_table, sums_table
 from sabot.terminal import LongLine, hand_text, plain
 from sabot.text import amount, counted
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 
 def settled_lines(settled: Settlement) -> Iterator[Line]:

@@ -11,7 +11,7 @@ from sabot.games.baccarat.limits import Limits, limits_in
 from sabot.games.baccarat.wagers import STANDARD, WAGERS
 from sabot.html import as_text, page
 from sabot.text import amount
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 _NOTICES: Mapping[str, str] = {
     "pennsylvania": "Must be 21+. Gambling problem? Call 1-800-GAMBLER.",

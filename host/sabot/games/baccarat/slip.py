@@ -12,7 +12,7 @@ from sabot.html import as_text, page
 from sabot.log.rounds import Round
 from sabot.table_time import text_of
 from sabot.text import amount, card_symbol
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 _ALWAYS = ("wagered_cents", "paid_cents", "house_cents")
 """Sums that a slip shows also if they are nothing."""

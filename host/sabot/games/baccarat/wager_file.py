@@ -23,7 +23,7 @@ from sabot.games.json_fields import (
     quoted,
     read_bytes,
 )
-from sabot_protocol.games import HITS_OF_WAGER
+from sabot_protocol.baccarat import HITS_OF_WAGER
 
 KINDS = ("seat", "line")
 CHANGED_AFTER = ("no_more_bets", "first_card")

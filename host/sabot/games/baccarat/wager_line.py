@@ -7,7 +7,7 @@ from sabot.errors import BadWagers, did_you_mean
 from sabot.games.baccarat.wager_file import Area, Position, WagerFile
 from sabot.games.json_fields import MAX_CENTS, MAX_NAME, MAX_NUMBER
 from sabot.text import amount, shortened
-from sabot_protocol.games import HITS_OF_WAGER
+from sabot_protocol.baccarat import HITS_OF_WAGER
 
 _FORM = "write SEAT [PLAYER] WAGER AMOUNT, as in 3 banker 100"
 _AREA = re.compile(r"(?:(seat|line)\s+)?([0-9]{1,9})(?:\s+|$)", re.IGNORECASE)

@@ -16,7 +16,7 @@ from sabot.games.baccarat import catalogue
 from sabot.games.baccarat.limits import limits_in
 from sabot.games.baccarat.wager_file import Area, Marker, Position, WagerFile
 from sabot.games.baccarat.wagers import STANDARD, vigorish_cents
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 MOST_AREAS_OF_A_PLAYER = 9
 """The most wagering areas of one player, seats and lines together: Washington, item 4(e)."""

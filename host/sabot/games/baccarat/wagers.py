@@ -11,7 +11,7 @@ from sabot.errors import Forbidden, did_you_mean
 from sabot.games.baccarat.score import Score
 from sabot.games.prize import NamedPrize
 from sabot_protocol import enums
-from sabot_protocol.games import HITS_OF_WAGER, Game
+from sabot_protocol.baccarat import HITS_OF_WAGER, Game
 
 House = Mapping[str, Any]
 """The house's choices: `Game.house`."""

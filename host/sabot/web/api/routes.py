@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sabot.web.access import PUBLIC, Visit
-from sabot.web.api import people, rounds, tables
+from sabot.web.api import integrity, people, rounds, tables
 from sabot.web.api.operations import Operation, describe
 from sabot_firmware import VERSION
 
@@ -17,6 +17,7 @@ OPERATIONS = [
     *tables.OPERATIONS,
     *rounds.OPERATIONS,
     *people.OPERATIONS,
+    *integrity.OPERATIONS,
     Operation("GET", "/api/openapi.json", _description, PUBLIC, "This description"),
 ]
 DESCRIPTION = describe(OPERATIONS, VERSION)

@@ -24,6 +24,7 @@ _RIGHTS = {
     "acknowledge": "acknowledging alerts",
     "health": "the health of the sensors",
     "export": "a round's printed page and signed bundle",
+    "integrity": "what the cards of shoes that have ended give away, and who wagered when",
     "users": "users",
     "views": "who did what",
 }

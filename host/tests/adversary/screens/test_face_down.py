@@ -30,6 +30,7 @@ from sabot.log.sqlite.store import SqliteStore
 from sabot.log.store import Store
 from sabot.web.pages import round as round_page
 from sabot_firmware.table.dealing import Dealing
+from sabot_protocol import baccarat as baccarat_game
 from sabot_protocol import games
 
 MIDI = catalogue.document("md-midi", {"burn": "none"})
@@ -164,7 +165,7 @@ def test_a_shoe_that_lost_its_memory_does_not_have_its_open_cards_counted_as_end
     """It counts its shoes of cards from 1 again: the last that ended has the number of this one."""
     deck = shuffled_names(1)
     log = FirmwareLog().deal_shoe(deck)
-    log.dealing = Dealing(games.game_of(games.document_of(games.MINI_NAME)), 0, 0)
+    log.dealing = Dealing(games.game_of(baccarat_game.document_of(baccarat_game.MINI_NAME)), 0, 0)
     log.power_on().load().draw("AC", "2H", "next", "9C", "KC", "TD", "9H")
     with screens_with(tmp_path, log, MIDI) as screens:
         for each in (role, "surveillance"):

@@ -97,6 +97,7 @@ class TappedShoe(Ear):
     def start(self) -> None:
         """Give it power, and attach the log."""
         self.board = _Board(self.folder, self._flash)
+        self.board.lid_watched = True  # it goes on without the supervisor's key
         self.board.sources = self._sources
         self.board.switches_on = self._switches
         self.board._now_ms = self._now_ms = 0

@@ -127,11 +127,11 @@ def test_a_round_that_another_house_would_have_dealt_is_found(
 
 
 def test_a_result_of_another_family_than_the_documents_is_found() -> None:
-    from sabot_protocol import games
+    from sabot_protocol import baccarat
 
     log = BoxLog().load()
     log.round(1, random.Random(1))
-    found = _found(_values(log), games.document_of("mini"))
+    found = _found(_values(log), baccarat.document_of("mini"))
     assert any("the result is one of blackjack, mini is a game of baccarat" in it for it in found)
 
 

@@ -11,7 +11,8 @@ from sabot.audit.checks.decoding import Values
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.play_checks import PlayChecks
 from sabot.games.holdem.shoe_game import document
-from sabot_protocol import enums, events, games
+from sabot_protocol import baccarat as baccarat_game
+from sabot_protocol import enums, events
 
 _OWN = 7
 _CHANGED = (events.SEALED_CARD, events.CARD, events.BETTING_ENDED, events.RUN_TWICE)
@@ -101,7 +102,7 @@ def test_more_seats_than_the_game_has_and_running_it_twice_without_the_house_are
         "game: 9 seats dealt in",
         "game: run twice",
     ]
-    baccarat = games.document_of("mini")
+    baccarat = baccarat_game.document_of("mini")
     assert any("a hand of hold'em, but mini" in each for each in found_in(values, baccarat))
 
 

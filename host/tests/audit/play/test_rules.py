@@ -9,6 +9,7 @@ from sabot_firmware.table import rules as firmware_rules
 from sabot_firmware.table.baccarat import BANKER, PLAYER, TIE
 from sabot_firmware.table.dealing import LID, Dealing
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING
+from sabot_protocol import baccarat as baccarat_game
 from sabot_protocol import cards, enums, events, games
 
 # Pennsylvania, "Mini & Midi Baccarat", the chart "Banker having": (draws, does not draw).
@@ -32,8 +33,10 @@ PAIRS = {
 POINTS = {"A": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6": 6, "7": 7, "8": 8, "9": 9}
 POINTS |= {"T": 0, "J": 0, "Q": 0, "K": 0}
 CARD_OF_POINT = ["KS", "AC", "2D", "3H", "4S", "5C", "6D", "7H", "8S", "9C"]
-MINI = games.Game(games.document_of(games.MINI_NAME))
-EVERY_WAGER = games.Game(games.encode({**games.MINI, "wagers": list(games.HITS_OF_WAGER)}))
+MINI = baccarat_game.Game(baccarat_game.document_of(baccarat_game.MINI_NAME))
+EVERY_WAGER = baccarat_game.Game(
+    games.encode({**baccarat_game.MINI, "wagers": list(baccarat_game.HITS_OF_WAGER)})
+)
 NUMBER_OF = {name: cards.number_of(name) for name in CARD_OF_POINT}
 
 # Two cards of each total, as different as possible.

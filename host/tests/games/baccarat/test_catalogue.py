@@ -12,6 +12,7 @@ from sabot.games.baccarat import catalogue, house_game, odds, score, wagers
 from sabot.games.baccarat.catalogue import GAMES, document, find_game
 from sabot.games.baccarat.wagers import WAGERS
 from sabot.games.choices import Choice
+from sabot_protocol import baccarat as baccarat_game
 from sabot_protocol import games as documents
 from sabot_protocol.game_rules import game_to_deal
 
@@ -23,8 +24,8 @@ TREASURES = ["fortune_7", "golden_8", "heavenly_9", "blazing_7s", "cover_all"]
 MARYLAND = ("md-mini", "md-midi", "ez-mini", "ez-midi")
 
 
-def game_of(name: str, **choices: Any) -> documents.Game:
-    return documents.Game(document(name, choices))
+def game_of(name: str, **choices: Any) -> baccarat_game.Game:
+    return baccarat_game.Game(document(name, choices))
 
 
 def test_the_games_are_those_of_the_four_documents() -> None:
@@ -80,7 +81,7 @@ def test_a_shoe_takes_what_the_catalogue_allows_and_refuses_what_it_forbids(name
 
 
 def test_mini_by_default_is_what_a_shoe_deals_before_a_game_is_loaded() -> None:
-    assert document("mini") == documents.document_of("mini")
+    assert document("mini") == baccarat_game.document_of("mini")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_the_wagers_are_those_that_the_document_offers(name: str, offered: list[
 def test_every_wager_has_its_clause_in_the_games_document(name: str) -> None:
     for wager in game_of(name).wagers:
         assert WAGERS[wager].clauses[find_game(name).rules]
-    assert set(WAGERS) == set(documents.HITS_OF_WAGER)
+    assert set(WAGERS) == set(baccarat_game.HITS_OF_WAGER)
 
 
 TOGETHER: dict[str, Any] = {

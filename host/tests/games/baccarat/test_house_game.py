@@ -8,14 +8,15 @@ import pytest
 from sabot.errors import Forbidden
 from sabot.games.baccarat.catalogue import GAMES, document, find_game
 from sabot.games.baccarat.house_game import chosen_in
+from sabot_protocol import baccarat as baccarat_game
 from sabot_protocol import games as documents
 
 NAMES = [game.name for game in GAMES]
 BASE = ["player", "banker", "tie"]
 
 
-def game_of(name: str, **choices: Any) -> documents.Game:
-    return documents.Game(document(name, choices))
+def game_of(name: str, **choices: Any) -> baccarat_game.Game:
+    return baccarat_game.Game(document(name, choices))
 
 
 def test_a_side_wager_that_is_not_offered_is_not_in_the_document() -> None:
@@ -130,7 +131,7 @@ def test_what_becomes_of_voided_cards_is_in_the_document_only_where_cards_lie_fa
         ("ez-midi", {"voided_cards": "never"}, "never"), ("mini", {"voided_cards": "never"}, None),
         ("mini", {"voided_cards": "never", "shown": "after_reveal"}, "never"),
     ):  # fmt: skip
-        game = documents.Game(document(name, choices))
+        game = baccarat_game.Game(document(name, choices))
         assert game.house.get("voided_cards") == wanted, (name, choices)
         shown = (wanted or "opened") if game.face_down else None
         assert chosen_in(game, "voided_cards") == shown, (name, choices)

@@ -9,8 +9,9 @@ import pytest
 
 from sabot.games.baccarat.catalogue import document
 from sabot.games.baccarat.odds import Odds, odds
+from sabot_protocol import baccarat as baccarat_game
 from sabot_protocol import games
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 pytestmark = pytest.mark.slow
 
@@ -178,9 +179,9 @@ def test_a_pair_is_as_likely_as_a_second_card_of_the_first_ones_rank(decks: int)
 
 
 def test_an_error_in_the_drawing_tables_changes_the_odds() -> None:
-    wrong: Any = [*games.BANKER_DRAWS]
+    wrong: Any = [*baccarat_game.BANKER_DRAWS]
     wrong[6] = [6]
-    counted = odds(Game(games.encode({**games.MINI, "banker_draws": wrong})), 8)
+    counted = odds(Game(games.encode({**baccarat_game.MINI, "banker_draws": wrong})), 8)
     assert counted.total == TOTAL
     assert counted.wagers["banker"].win != WINS["banker"]
 

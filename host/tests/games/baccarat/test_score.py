@@ -13,8 +13,9 @@ from sabot.errors import ImpossibleDeal
 from sabot.games.baccarat.catalogue import document
 from sabot.games.baccarat.score import score
 from sabot_firmware.table import rules as firmware_rules
+from sabot_protocol import baccarat as baccarat_game
 from sabot_protocol import cards, enums, games
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 MINI = Game(document("mini"))
 EVERY_HIT = [Game(document(name)) for name in ("mini-pairs", "ez-mini", "pa-mini")]
@@ -146,9 +147,9 @@ def test_there_are_no_more_copies_of_a_card_than_decks() -> None:
 
 def test_the_draws_are_those_of_the_games_own_tables() -> None:
     """If the tables of a game are changed, the score follows the changed tables."""
-    wrong: Any = [*games.BANKER_DRAWS]
+    wrong: Any = [*baccarat_game.BANKER_DRAWS]
     wrong[3] = list(range(10))
-    game = Game(games.encode({**games.MINI, "banker_draws": wrong}))
+    game = Game(games.encode({**baccarat_game.MINI, "banker_draws": wrong}))
     assert score(game, ["2S", "KD", "8H"], ["3C", "QH", "5D"]).banker_total == 8
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from host.tests.games.baccarat.test_paper_cashier import EVERY_WAGER
-from sabot_protocol import enums, games
+from sabot_protocol import baccarat as baccarat_game
+from sabot_protocol import enums
 
 _ROOT = Path(__file__).resolve().parents[4]
 
@@ -27,21 +28,23 @@ def test_every_hit_is_judged_by_every_second_opinion(judge: str) -> None:
 
 
 def test_every_wager_is_paid_by_the_paper_cashier_too() -> None:
-    missing = sorted(set(games.HITS_OF_WAGER) - set(EVERY_WAGER))
+    missing = sorted(set(baccarat_game.HITS_OF_WAGER) - set(EVERY_WAGER))
     where = "host/tests/support/paper_cashier.py and EVERY_WAGER of its test"
     assert not missing, f"{where} do not know {missing}: add them, from the rule document"
     cashier = (_ROOT / "host/tests/support/paper_cashier.py").read_text(encoding="utf-8")
-    unpaid = [wager for wager in games.HITS_OF_WAGER if wager not in cashier]
+    unpaid = [wager for wager in baccarat_game.HITS_OF_WAGER if wager not in cashier]
     assert not unpaid, f"host/tests/support/paper_cashier.py does not pay {unpaid}"
 
 
 def test_the_schema_has_every_wager_and_every_hit() -> None:
     schema = (_ROOT / "protocol/sabot.cddl").read_text(encoding="utf-8")
-    count = len(games.HITS_OF_WAGER)
+    count = len(baccarat_game.HITS_OF_WAGER)
     assert f"wagers: [1*{count} wager]" in schema, (
         f"protocol/sabot.cddl: there are {count} wagers now: `wagers: [1*{count} wager]`"
     )
     missing = [
-        wager for wager in games.HITS_OF_WAGER if f"|{wager}" not in schema.replace("(", "|")
+        wager
+        for wager in baccarat_game.HITS_OF_WAGER
+        if f"|{wager}" not in schema.replace("(", "|")
     ]
     assert not missing, f"protocol/sabot.cddl: `wager = tstr .regexp` lacks {missing}"

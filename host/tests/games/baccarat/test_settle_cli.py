@@ -19,7 +19,7 @@ from host.tests.support.table import BANKER_WINS, clause, seat
 from sabot.cli import app
 from sabot.errors import Forbidden
 from sabot.log.store import open_store
-from sabot_protocol.games import Game, document_of
+from sabot_protocol.baccarat import Game, document_of
 
 ROUND = {"player": BANKER_WINS[0].split(), "banker": BANKER_WINS[1].split()}
 POSITIONS = [

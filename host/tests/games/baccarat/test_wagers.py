@@ -14,7 +14,7 @@ from sabot.games.baccarat.catalogue import document
 from sabot.games.baccarat.score import Score, score
 from sabot.games.baccarat.wagers import WAGERS, Prize, Push, Wager, outcome_of, vigorish_cents
 from sabot_protocol import enums
-from sabot_protocol.games import Game
+from sabot_protocol.baccarat import Game
 
 # A round of each kind: Player's cards, Banker's cards.
 PLAYER_WINS = "7S KD", "6C QH"

@@ -11,7 +11,7 @@ from sabot.games import families
 from sabot.games.family import FoundRound
 from sabot.log.store import Store, open_store
 from sabot.reports.selected.one_round import Chosen, one_round
-from sabot_protocol.games import Game, document_of
+from sabot_protocol.baccarat import Game, document_of
 
 _MINI = Game(document_of("mini")).sha256
 _BEGUN_MS = 1_795_000_000_000

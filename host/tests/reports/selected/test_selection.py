@@ -16,7 +16,7 @@ from sabot.cli import app
 from sabot.errors import SabotError
 from sabot.log.sqlite.store import SqliteStore
 from sabot.log.store import open_store
-from sabot_protocol.games import Game, document_of
+from sabot_protocol.baccarat import Game, document_of
 
 _MINI = Game(document_of("mini")).sha256
 _BEGUN_MS = 1_795_000_000_000

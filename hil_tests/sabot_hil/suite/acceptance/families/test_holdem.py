@@ -16,6 +16,7 @@ from sabot.sim.disturbed import NOISE
 from sabot.sim.faulty import faulty_pass
 from sabot_hil.capabilities import Target, session_with
 from sabot_hil.kit import dealer
+from sabot_hil.kit.dealer import check_cards
 from sabot_hil.kit.families.holdem import HoldemDealer, logged, shuffled, unreadable
 from sabot_hil.kit.logbook import Logbook, boot_number, findings
 from sabot_hil.kit.waiting import seconds_of, wait_until
@@ -107,6 +108,7 @@ def test_a_hand_whose_power_goes_again_and_again_is_dealt_as_if_it_had_not(
             before = seen()
             target.power.off()
             target.power.on()
+            check_cards(target.bench)
             assert seen() == before, where
 
     def pull(card: str, where: str) -> None:

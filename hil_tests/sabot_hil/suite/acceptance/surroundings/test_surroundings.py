@@ -8,7 +8,7 @@ tried on hardware.
 from pathlib import Path
 
 from sabot_hil.capabilities import Bench, Target, session_with
-from sabot_hil.kit.dealer import load_cards
+from sabot_hil.kit.dealer import load_cards, wait_for_lock
 from sabot_hil.kit.logbook import check_taken
 
 _SAGS_V = (2.9, 2.7, 2.5, 2.3, 2.1, 1.9, 1.8)
@@ -25,7 +25,7 @@ def _two_cards_of_a_round(bench: Bench) -> None:
 
 def _last_of_a_round(bench: Bench) -> None:
     """Deal what is left of a round after two cards, and check what the shoe makes of it."""
-    bench.wait_for(lambda shown: shown.lock_released, "asked for the card that is due")
+    wait_for_lock(bench, "asked for the card that is due")
     bench.pull("KH")
     bench.pull("7S")
     assert bench.outputs.lamps == {"player"} and not bench.outputs.lock_released

@@ -1,0 +1,1 @@
+"""Planted cheats and honest shoes of cards: what `sabot.integrity` finds of them."""
