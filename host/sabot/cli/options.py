@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import tzinfo
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,6 +110,25 @@ Cards = Annotated[
 Zone = Annotated[
     str | None,
     typer.Option("--zone", help="Zone of all times, such as Europe/Malta; default: local."),
+]
+
+
+def _rate(given: float) -> float:
+    """Refuse what is not a number: no limit excludes it."""
+    if isnan(given):
+        raise typer.BadParameter("nan is not a number")
+    return given
+
+
+FalseAlarms = Annotated[
+    float,
+    typer.Option(
+        "--false-alarms",
+        min=0.001,
+        max=1000,
+        callback=_rate,
+        help="How many false alarms the order of cards may give in a thousand table-years.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated values.")]

@@ -26,6 +26,9 @@ from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot.notable.alert_raiser import AlertRaiser
 from sabot.notable.silence import held_now, never_came, silent_before, silent_now
 from sabot.notable.unit_alerts import AlertLimits
+from sabot.order.history import shoes_read
+from sabot.order.logged import last_shoes
+from sabot.order.run_index import RunIndex
 
 _POLL_S = 0.02
 _BUSY_SHARE = 0.2  # of a core at most is spent on looking for what is new
@@ -52,7 +55,8 @@ class Look:
 
 class Floor:
     """The tables of the log `store`. A thread follows the log from `start` to `stop`; all else may
-    be called from any thread at any time. Without `raises` the desk's alerts are shown, and those
+    be called from any thread at any time. `shoes` are those of the log, which something else keeps
+    up. Without `raises` the desk's alerts are shown, and those
     that no server has raised yet, but none is noted at the desk."""
 
     def __init__(
@@ -64,8 +68,10 @@ class Floor:
         now_unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         now_s: Callable[[], float] = time.monotonic,
         limits: AlertLimits = AlertLimits(),
+        shoes: RunIndex | None = None,
     ) -> None:
         self._store = store
+        self._shoes = shoes
         self._now_unix_ms, self._now_s = now_unix_ms, now_s
         self._limits = limits
         self._follower = store.follower()  # of the thread, as all up to the lock
@@ -77,6 +83,8 @@ class Floor:
         """When the newest event of a unit was taken."""
         self._earlier: dict[str, Iterator[None]] = {}
         """Looks for alerts in events that come before those that a table needs, in steps."""
+        self._learns: dict[str, Iterator[None]] = {}
+        """Reads what a unit dealt before, in steps."""
         self._due: dict[str, None] = {}
         """Units of which the log has something new, in the order in which they are looked at."""
         self._faults: dict[str, str] = {}
@@ -240,7 +248,8 @@ class Floor:
         if not problem:
             with self._lock:
                 self._newest_look = Look(self._now_s(), self._now_unix_ms())
-        return not problem and bool(self._due or self._earlier or self._raiser.due)
+        more = self._due or self._learns or self._earlier or self._raiser.due
+        return not problem and bool(more)
 
     def _look(self) -> None:
         """Raises DatabaseUnusable if the log cannot be read now."""
@@ -279,12 +288,15 @@ class Floor:
         self._changed |= units
 
     def _load_some(self) -> None:
-        """Load tables for a moment, or look for alerts in earlier events."""
+        """Load tables for a moment, read what they dealt before, or look for alerts in earlier
+        events."""
         end_s = self._now_s() + _LOAD_S
         for unit in [*self._due]:
             if self._now_s() > end_s or self._stopping.is_set():
                 return
             self._follow(unit, self._load)
+        while self._learns and self._now_s() < end_s and not self._stopping.is_set():
+            self._follow(next(iter(self._learns)), self._step_learns)
         while self._earlier and self._now_s() < end_s and not self._stopping.is_set():
             self._follow(next(iter(self._earlier)), self._step_earlier)
 
@@ -338,10 +350,39 @@ class Floor:
         if up_to is not None and up_to + 1 < begin:
             self._earlier[unit] = self._look_earlier(unit, up_to, begin - 1)
         self._live[unit] = live
+        since = live.last[0] if up_to is None else up_to
+        self._learns[unit] = self._learn(unit, live, begin, since)
         self._taken_s[unit] = self._now_s()
         self._changed.add(unit)
         self._looked(unit)
         del self._due[unit]
+
+    def _learn(self, unit: str, live: LiveTable, begin: int, since: int) -> Iterator[None]:
+        """Tell a table what its unit dealt before event `begin`, in steps."""
+        index = self._shoes
+        known = None if index is None else last_shoes(self._store, unit, index, begin)
+        if known is not None:
+            live.past(known, index, since)
+            return
+        for shoes in shoes_read(self._store, unit, begin):
+            if shoes is None:
+                yield
+            else:
+                live.past(shoes, index, since)
+
+    def _step_learns(self, unit: str) -> None:
+        try:
+            over = next(self._learns[unit], _OVER) is _OVER
+        except SabotError:  # from the begin, once the log can be read
+            del self._learns[unit]
+            self._due[unit] = None
+            self._live.pop(unit, None)
+            raise
+        if over:
+            del self._learns[unit]
+            self._raiser.put(self._live[unit].alerts(self._now_unix_ms()))
+            self._changed.add(unit)
+            self._looked(unit)
 
     def _look_earlier(self, unit: str, after: int, last: int) -> Iterator[None]:
         """Look for alerts in events that no table needs any more, in steps."""
@@ -350,6 +391,7 @@ class Floor:
         first = after + 1 if begun is None else begun.number
         live = LiveTable(unit, self._games, deciding_before(self._store, unit, first), self._limits)
         live.add(self._follower.records(unit, first - 1, after))
+        yield from self._learn(unit, live, first, after)
         live.alerts(self._now_unix_ms())
         records = self._follower.records(unit, after, last)
         while some := [*islice(records, _STEP)]:
@@ -370,7 +412,7 @@ class Floor:
 
     def _looked(self, unit: str) -> None:
         last = self._live[unit].last
-        if last is not None and unit not in self._earlier:
+        if last is not None and unit not in self._earlier and unit not in self._learns:
             self._raiser.looked(unit, last[0])
 
     def _note_lost(self, unit: str) -> None:
@@ -389,6 +431,7 @@ class Floor:
     def _removed(self, unit: str) -> None:
         self._live.pop(unit, None)
         self._earlier.pop(unit, None)
+        self._learns.pop(unit, None)
         self._changed.add(unit)
         self._due.pop(unit, None)
 
@@ -509,7 +552,8 @@ class Floor:
                 if unit in tables:
                     alerts = self._open_alerts.get(unit, ())
                     noted, flow = self._with_log(unit), self._flows.get(unit)
-                    tile = Tile(tables[unit], noted, self._version, alerts, flow)
+                    order = self._live[unit].order
+                    tile = Tile(tables[unit], noted, self._version, alerts, order, flow)
                     self._tiles[unit] = tile
                     pace = tile.table.rounds_an_hour(now_unix_ms)
                     self._shown_as[unit] = tile.need(now_unix_ms), pace

@@ -1,15 +1,18 @@
 """One table that is followed event by event: what it does, and what it raises an alert for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from sabot.audit.checks.decoding import values_of
 from sabot.desk.alerts import Alert
+from sabot.floor.order_shown import OrderShown, order_shown
 from sabot.floor.table import Table, TableFold
 from sabot.link.events import Event
 from sabot.log.follow import RawRecord
 from sabot.log.reveal import ShownGames
 from sabot.notable.unit_alerts import AlertLimits, UnitAlerts
+from sabot.order.past import PastShoe
+from sabot.order.run_index import RunIndex
 
 _CHUNK = 500  # records decoded together
 
@@ -48,6 +51,15 @@ class LiveTable:
     def table(self) -> Table:
         """The table now."""
         return self._fold.table
+
+    @property
+    def order(self) -> OrderShown | None:
+        """What was found in the order of its cards; None for nothing."""
+        return order_shown(self._alerts.order)
+
+    def past(self, shoes: Sequence[PastShoe], logged: RunIndex | None, since: int) -> None:
+        """As `UnitAlerts.past`."""
+        self._alerts.past(shoes, logged, since)
 
     @property
     def waits(self) -> bool:

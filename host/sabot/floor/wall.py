@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Annotated, TypedDict
 
 from sabot.desk.alerts import RaisedAlert
+from sabot.floor.order_shown import OrderShown
 from sabot.floor.table import PACE_MS, STATES, Table, TableFold
 from sabot.link.events import Event
 from sabot.link.flow import Flow
@@ -76,6 +77,8 @@ class Tile:
     """The version of a live floor (floor/live.py) since which it is so."""
     open_alerts: tuple[RaisedAlert, ...] = ()
     """Of a live floor: those that no one has acknowledged, the newest first."""
+    order: OrderShown | None = None
+    """Of a live floor: what was found in the order of its cards; None for nothing."""
     flow: Flow | None = None
     """How its events come; None if no log has noted it."""
 

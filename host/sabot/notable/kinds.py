@@ -31,6 +31,9 @@ class Maker(Enum):
     """The unit's own events (incident_finder.py). `sabot incidents` lists it, and feeds send it."""
     HOST = "host"
     """What the host noted of the unit in the log (absences.py). `sabot incidents` lists it."""
+    CARDS = "cards"
+    """The order of its cards, and of those that were dealt before (orders.py). `sabot incidents`
+    lists it."""
     FLOOR = "floor"
     """The tables as they are followed (unit_alerts.py, silence.py). It is an alert only: nothing
     lists it afterwards."""
@@ -75,7 +78,7 @@ class Kind:
 
     @property
     def listed(self) -> bool:
-        """Whether `sabot incidents` and searches find it in a log, at any time."""
+        """Whether `sabot incidents` finds it in a log, at any time."""
         return self.maker is not Maker.FLOOR
 
 
@@ -248,6 +251,23 @@ REPLACED = _kind(
     severity=Severity.NOTE,
 )
 
+# ---- found in the order of the cards
+
+UNSHUFFLED = _kind(
+    "unshuffled",
+    "the cards come in the order of new packs, or of the last shoe",
+    do="have the game stopped and the cards kept apart, and ask who shuffled them, when and how",
+    page="integrity.md#while-it-is-dealt",
+    maker=Maker.CARDS,
+)
+REPEATED = _kind(
+    "repeated",
+    "the cards come in an order in which they were dealt before",
+    do="have the game stopped and the cards kept as they lie, and watch how they came to the shoe",
+    page="integrity.md#while-it-is-dealt",
+    maker=Maker.CARDS,
+)
+
 # ---- found while the tables are followed
 
 SILENT = _kind(
@@ -292,7 +312,12 @@ KINDS: Mapping[str, Kind] = MappingProxyType(_kinds)
 LISTED: Mapping[str, Kind] = MappingProxyType(
     {name: kind for name, kind in KINDS.items() if kind.listed}
 )
-"""The kinds of incidents: those that `sabot incidents` and searches find in a log."""
+"""The kinds of incidents: those that `sabot incidents` finds in a log."""
+
+SEARCHED: Mapping[str, Kind] = MappingProxyType(
+    {name: kind for name, kind in LISTED.items() if kind.maker is not Maker.CARDS}
+)
+"""The kinds by which rounds are searched for at the screens."""
 
 LATER = Kind(
     name="later",

@@ -276,6 +276,7 @@ class TableScreen(_Live):
         yield Static(id="not-live")
         with VerticalScroll():
             yield Static(id="heading")
+            yield Static(id="order")
             yield Static("This round", classes="name")
             yield Static(id="current", classes="body")
             yield Static(id="roads")
@@ -292,6 +293,8 @@ class TableScreen(_Live):
             return
         now = self.watch_app.now_unix_ms()
         self.query_one("#heading", Static).update(table_text.heading(tile, now))
+        order = table_text.order(tile, self.app.size.width - 4)
+        self.query_one("#order", Static).update(order)
         self.query_one("#current", Static).update(table_text.current(tile))
         self.query_one("#roads", Static).update(table_text.roads(tile, self.app.size.width - 4))
         self.query_one("#last", Static).update(table_text.last_rounds(tile, self.watch_app.zone))

@@ -16,7 +16,7 @@ from sabot.reports.terminal.roads import bead_plate_text, big_road_text, derived
 from sabot.reports.terminal.rounds import cells_of_hands, open_round_text
 from sabot.table_time import text_of, time_of_day
 from sabot.terminal import name_text, plain
-from sabot.text import counted, spaced
+from sabot.text import card_symbol, counted, spaced
 from sabot.watch import tile_text
 
 _LAST_ROUNDS = 12
@@ -44,6 +44,21 @@ def current(tile: Tile) -> Text:
     if dealt is None:
         return Text("between two rounds")
     return Text(f"round {dealt.round}   ").append_text(open_round_text(dealt))
+
+
+def order(tile: Tile, width: int) -> Text:
+    """What was found in the order of the cards, and the last of them beside those that they repeat,
+    in lines of at most `width` letters; empty for nothing."""
+    found = tile.order
+    if found is None:
+        return Text()
+    text = plain(f"{found.mark}: {found.detail}")
+    text.stylize("bold red")
+    last = found.pairs[-max(1, (width - 14) // 4) :]
+    for name, at in (("these cards", 0), ("before", 1)) if last else ():
+        text.append(f"\n{name:<14}")
+        text.append(" ".join(f"{card_symbol(pair[at]):>3}" for pair in last))
+    return text
 
 
 def roads(tile: Tile, width: int) -> Text:

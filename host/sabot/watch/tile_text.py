@@ -49,6 +49,7 @@ def notes(tile: Tile, now_unix_ms: int) -> list[str]:
     found = [f"board {board}"] * (board > 1)
     found += [f"no log for {duration_text(silent_ms)}"] if silent_ms else []
     found += [line] if (line := tile.short_line(now_unix_ms)) else []
+    found += [tile.order.mark] if tile.order is not None else []
     alerts = len(tile.open_alerts)
     found += [counted(alerts, "open alert")] * bool(alerts)
     void = sum(dealt.void is not None for dealt in table.rounds)

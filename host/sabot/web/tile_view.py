@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from sabot.floor.table import Table
 from sabot.floor.wall import NEEDS, Tile
 from sabot.games import families
 from sabot.games.blackjack.hands import total_of
@@ -90,7 +89,7 @@ def view_of(tile: Tile, now_unix_ms: int, *, cards: bool) -> TileView:
         since_unix_ms=tile.with_log_unix_ms if tile.silent_ms(now_unix_ms) else None,
         line=tile.line(now_unix_ms),
         short_line=tile.short_line(now_unix_ms),
-        marks=tuple(_marks(table)),
+        marks=tuple(_marks(tile)),
         family=table.family or shows,
         shows=shows,
         dealt=dealt,
@@ -110,8 +109,10 @@ def _begun(dealt: Dealt) -> bool:
     return bool(cards) or dealt.sealed > 0
 
 
-def _marks(table: Table) -> list[str]:
+def _marks(tile: Tile) -> list[str]:
+    table, order = tile.table, tile.order
     marks = (
+        (order is not None, "" if order is None else order.mark),
         (table.lid_open, "lid open"),
         (table.key_on, "key on"),
         (table.service_on, "service"),

@@ -71,7 +71,7 @@ def _all(floor: Floor) -> None:
 
 def _bare(tile: Tile | None) -> Tile | None:
     """A tile without what only a live floor has."""
-    return None if tile is None else replace(tile, version=0, open_alerts=())
+    return None if tile is None else replace(tile, version=0, open_alerts=(), order=None)
 
 
 # ---- what it says is what the log says

@@ -1,11 +1,13 @@
 """For each kind of what is notable the smallest thing that makes it."""
 
-from collections.abc import Callable, Iterable, Mapping
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from host.tests.support.boards import Boards
-from host.tests.support.helpers import event_bytes, new_log
+from host.tests.support.helpers import event_bytes, new_log, stored
 from host.tests.support.later import record_of
+from host.tests.support.shuffles import dealt_shoes, honest, new_packs
 from host.tests.support.typed_events import GAMES, START_UNIX_MS, TypedEvents, dealt, midi
 from sabot.audit.checks.decoding import values_of
 from sabot.audit.checks.findings import Finding
@@ -14,6 +16,7 @@ from sabot.log.presence import ATTACHED, WAITING, Span
 from sabot.log.reveal import NONE_KEPT
 from sabot.notable.absences import absences_of, of_host
 from sabot.notable.incident_finder import incidents_of
+from sabot.notable.orders import orders_in
 from sabot.notable.silence import held_now, never_came, silent_now
 from sabot.notable.unit_alerts import AlertLimits, UnitAlerts
 
@@ -71,6 +74,21 @@ def _raised(records: Iterable[bytes]) -> Made:
     return {each.kind for each in alerts.new(START_UNIX_MS)}
 
 
+def _new_packs(folder: Path) -> Made:
+    return _of_order(folder, new_packs())
+
+
+def _dealt_twice(folder: Path) -> Made:
+    shoe = honest(random.Random(1))
+    return _of_order(folder, shoe, shoe)
+
+
+def _of_order(folder: Path, *shoes: Sequence[int]) -> Made:
+    with new_log(folder / "log") as store:
+        store.append("U1", stored(dealt_shoes(*shoes).records))
+        return {each.kind for each in orders_in(store, ["U1"])["U1"]}
+
+
 EXAMPLES: Mapping[str, Callable[[Path], Made]] = {
     "error": lambda _: _found(dealt().add("error", error="unreadable")),
     "by_hand": lambda _: _found(dealt().add("card", card="7H", position="player_1", by_hand=True)),
@@ -95,6 +113,8 @@ EXAMPLES: Mapping[str, Callable[[Path], Made]] = {
     "away": lambda _: _absent(WAITING),
     "not_logged": lambda _: _absent(None),
     "replaced": _replaced,
+    "unshuffled": _new_packs,
+    "repeated": _dealt_twice,
     "silent": lambda _: {silent_now("U1", 3, 12, START_UNIX_MS).kind},
     "never": lambda _: {never_came("NOTHING", START_UNIX_MS, "nothing there").kind},
     "held": lambda _: {held_now("U1", 3, 12, START_UNIX_MS, "U1 holds 2 events").kind},

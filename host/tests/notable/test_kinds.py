@@ -127,7 +127,7 @@ def test_the_page_that_explains_a_kind_has_that_section(kind: Kind) -> None:
 
 def test_the_page_of_feeds_names_what_is_not_sent() -> None:
     (said,) = (each for each in _page("feeds.md").split("\n- ") if "are not sent" in each)
-    assert _named(said) == {kind.name for kind in LISTED.values() if kind.maker is Maker.HOST}
+    assert _named(said) == {kind.name for kind in LISTED.values() if kind.maker is not Maker.EVENTS}
 
 
 def test_the_page_of_json_names_the_incidents_without_an_event() -> None:

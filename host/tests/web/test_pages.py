@@ -12,7 +12,7 @@ from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import FirmwareLog, stored
 from host.tests.support.screens import BACCARAT, BOXES, HANDS, MIDI, ORIGIN, PASSWORD, Screens
 from sabot.desk.alerts import Alert
-from sabot.notable.kinds import KINDS, LATER, LISTED, Kind
+from sabot.notable.kinds import KINDS, LATER, SEARCHED, Kind
 from sabot_protocol import events
 
 _PATIENCE_S = 20
@@ -93,7 +93,7 @@ def _said_of(screens: Screens, alert: str) -> str:
 
 def test_a_search_offers_each_kind_of_incident_with_its_words(screens: Screens) -> None:
     page = html.unescape(screens.visitor("surveillance").get("/search").text)
-    for kind in LISTED.values():
+    for kind in SEARCHED.values():
         assert f">{kind.name.replace('_', ' ')}: {kind.words}</option>" in page
 
 

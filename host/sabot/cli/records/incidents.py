@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import tzinfo
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +10,7 @@ from rich.table import Table
 
 from sabot import table_time
 from sabot.audit.table_names import Tables
+from sabot.cli import options
 from sabot.cli.chosen import Format, InTime, takes_options
 from sabot.cli.view import Output, console, events_progress, print_objects, problems
 from sabot.desk import tables as desk_tables
@@ -19,6 +21,7 @@ from sabot.notable.incident import Incident, Limits
 from sabot.notable.incident_search import Wanted
 from sabot.notable.incident_spans import search_file
 from sabot.notable.kinds import LISTED
+from sabot.notable.orders import are_wanted, orders_in
 from sabot.terminal import name_text, plain
 
 _DEFAULTS = Limits()
@@ -41,6 +44,7 @@ def incidents(
         int,
         typer.Option(min=0, help="A reveal that takes longer from the last card is long."),
     ] = _DEFAULTS.reveal_s,
+    false_alarms: options.FalseAlarms = 1.0,
     printed: Format,
 ) -> None:
     """List what surveillance may want to see on the video: the event, its time, what happened."""
@@ -59,10 +63,19 @@ def incidents(
         in_log, damaged = search_file(
             db, units, wanted, lambda done: bar.update(task, completed=min(done, total))
         )
+        of_cards: dict[str, list[Incident]] = {}
+        if are_wanted(kind):
+            cards = bar.add_task("cards", total=total)
+            of_cards = orders_in(
+                store, units, wanted, false_alarms, lambda done: bar.update(cards, completed=done)
+            )
         found = [
             each
             for name in units
-            for each in (*in_log[name], *_of_host(store, name, wanted))
+            for each in (
+                *_by_event(in_log[name], of_cards.get(name, ())),
+                *_of_host(store, name, wanted),
+            )
             if (not kind or each.kind in kind) and chosen.table in (None, _table_of(each, tables))
         ]
     if how is not Output.TABLE:
@@ -84,6 +97,11 @@ incidents.__doc__ = (
     + "\n\nA time is marked as reckoned if it was computed from a clock that was set later in the "
     "same start of the unit. Incidents without any time are listed despite --from and --to."
 )
+
+
+def _by_event(*found: Iterable[Incident]) -> list[Incident]:
+    """The incidents in the events of a unit and those in the order of its cards."""
+    return sorted(chain(*found), key=lambda each: each.event or 0)
 
 
 def _of_host(store: Store, unit: str, wanted: Wanted) -> list[Incident]:

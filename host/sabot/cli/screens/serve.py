@@ -26,6 +26,10 @@ from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.listening import Address, address_of, is_this_machine
 from sabot.log.store import Store, open_store
+from sabot.notable.unit_alerts import AlertLimits
+from sabot.order.chances import House
+from sabot.order.logged import kept_up
+from sabot.order.run_index import RunIndex
 from sabot.terminal import plain
 from sabot.web.app import make_app
 from sabot.web.server import DEFAULT_PORT, Server, certificate
@@ -45,6 +49,10 @@ class AtHand:
     captures: Path | None = None
     open_bundles: bool | None = None
     """Whether bundles of a shoe of cards in play are given out; None if the house has not said."""
+    order: Path | None = None
+    """The folder with the order of earlier shoes of cards; None: a temporary one."""
+    false_alarms: float = 1.0
+    """Of the order of cards, in a thousand table-years."""
 
 
 Listen = Annotated[
@@ -99,6 +107,17 @@ OpenBundles = Annotated[
 ]
 
 
+Order = Annotated[
+    Path | None,
+    typer.Option(
+        "--order",
+        metavar="FOLDER",
+        help="A folder of its own, in which the order of the log's shoes of cards is kept, so that "
+        "the next start need not read it again.",
+    ),
+]
+
+
 def serve(
     db: options.Db = options.DEFAULT_DB,
     listen: Listen = "127.0.0.1:8700",
@@ -110,6 +129,8 @@ def serve(
     operator_key: OperatorKey = None,
     open_bundles: OpenBundles = None,
     captures: Captures = None,
+    order: Order = None,
+    false_alarms: options.FalseAlarms = 1.0,
     metrics: Metrics = None,
 ) -> None:
     """Show the tables of a log in a browser, as they are dealt. Ctrl-C ends it."""
@@ -120,6 +141,8 @@ def serve(
         None if operator_key is None else load_private_key(operator_key),
         captures,
         open_bundles,
+        order,
+        false_alarms,
     )
     try:
         with (
@@ -169,8 +192,23 @@ def serving(
     """Serve the screens of a log, and its metrics at the address of --metrics. Raises DeskMissing,
     CannotServe."""
     store.convert()
+    with kept_up(store, at_hand.order, problems.print) as shoes:
+        with _serving(store, address, tls, at_hand, metrics, shoes) as server:
+            yield server
+
+
+@contextmanager
+def _serving(
+    store: Store,
+    address: Address,
+    tls: ssl.SSLContext | None,
+    at_hand: AtHand,
+    metrics: str | None,
+    shoes: RunIndex,
+) -> Iterator[Server]:
     desk = Desk(store)
-    floor, index = Floor(store, desk), RoundIndex(store)
+    limits = AlertLimits(order=House(at_hand.false_alarms))
+    floor, index = Floor(store, desk, limits=limits, shoes=shoes), RoundIndex(store)
     services = Services(
         store, floor, desk, index, at_hand.zone, at_hand.keys, at_hand.operator,
         _open_bundles(at_hand, desk), at_hand.captures, Prover(at_hand.keys),

@@ -22,7 +22,7 @@ from sabot.floor.rounds.search_times import (
     said_time,
 )
 from sabot.floor.rounds.search_words import OUTCOMES, PHRASES
-from sabot.notable.kinds import LISTED
+from sabot.notable.kinds import SEARCHED
 from sabot.table_time import BadTime
 from sabot.text import card_names, printable, shortened
 from sabot_protocol import enums
@@ -252,7 +252,7 @@ class _Reader:
         if name in ("by_hand", "void", "ghost"):
             self._set(name, True)
             return
-        names = enums.WINNERS if name == "winner" else (ANY, *LISTED)
+        names = enums.WINNERS if name == "winner" else (ANY, *SEARCHED)
         if value not in names:
             raise BadSearch(f"there is no {name} {_quoted(value)}{_near(value, names)}")
         self._set(name, value)

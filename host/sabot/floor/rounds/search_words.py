@@ -18,7 +18,7 @@ from sabot.floor.rounds.indexed_round import (
 from sabot.floor.rounds.search import ANY, Query
 from sabot.games.baccarat.wagers import STANDARD, WAGERS
 from sabot.games.blackjack.side_wagers import SIDE
-from sabot.notable.kinds import LISTED
+from sabot.notable.kinds import SEARCHED
 from sabot.table_time import text_of
 from sabot.text import card_symbol, spaced
 from sabot_protocol import enums
@@ -98,7 +98,7 @@ def _all_phrases() -> dict[str, tuple[str, str]]:
         if name in WAGERS or name in SIDE:
             title = WAGERS[name].title if name in WAGERS else SIDE[name].title
             found[title.lower()] = ("outcome", name)
-    for kind in LISTED:
+    for kind in SEARCHED:
         found[f"incident {spaced(kind)}"] = ("incident", kind)
         found.setdefault(spaced(kind), ("incident", kind))
     for winner in enums.WINNERS:

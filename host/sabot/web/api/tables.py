@@ -12,6 +12,7 @@ from sabot.errors import DeskRefused
 from sabot.floor import dealt_cards, wall
 from sabot.floor.dealt_cards import DealtCards
 from sabot.floor.live import Floor
+from sabot.floor.order_shown import OrderShown
 from sabot.floor.wall import TileFields, by_need
 from sabot.log.boards import unit_of
 from sabot.log.rounds import Round, without_cards
@@ -41,10 +42,21 @@ Dealt = Annotated[
 ]
 
 
+class Order(TypedDict):
+    """What was found in the order of the cards: the kind of incident, and the cards that have come,
+    each with the one at the same place of the shoe of cards that they repeat."""
+
+    kind: str
+    detail: str
+    cards: list[str]
+    before: list[str]
+
+
 class Tile(TileFields):
     """A table of the wall."""
 
     open_alerts: int
+    order: Order | None
     open_round: Dealt | None
 
 
@@ -149,7 +161,18 @@ def tile_json(tile: wall.Tile, *, cards: bool) -> Tile:
     return {
         **tile.as_json(_now_unix_ms()),
         "open_alerts": len(tile.open_alerts),
+        "order": None if tile.order is None else _order(tile.order, cards=cards),
         "open_round": None if open_round is None else open_round.as_json(),
+    }
+
+
+def _order(order: OrderShown, *, cards: bool) -> Order:
+    pairs = order.pairs if cards else ()
+    return {
+        "kind": order.kind,
+        "detail": order.detail,
+        "cards": [came for came, _ in pairs],
+        "before": [before for _, before in pairs],
     }
 
 

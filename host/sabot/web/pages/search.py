@@ -14,7 +14,7 @@ from sabot.floor.rounds.search import Query
 from sabot.floor.rounds.search_line import BadSearch, Known, read_fields
 from sabot.floor.rounds.search_words import OUTCOMES, in_words
 from sabot.log.families.cards import Card
-from sabot.notable.kinds import LISTED
+from sabot.notable.kinds import SEARCHED
 from sabot.table_time import moment_of, time_of_day
 from sabot.web.access import Guarded, Visit
 from sabot.web.rendering import page
@@ -42,7 +42,7 @@ def _search(visit: Visit) -> Response:
         "tables": index.tables(),
         "units": index.units(),
         "winners": enums.WINNERS,
-        "kinds": LISTED,
+        "kinds": SEARCHED,
         "groups": _groups(),
         "progress": index.progress,
         "counts": index.counts(),

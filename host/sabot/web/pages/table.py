@@ -11,6 +11,7 @@ from sabot.desk.roster import LONGEST_WORD, TASKS
 from sabot.floor.dealt_cards import DealtCards, FaceUp, laid_open, last_dealt_cards
 from sabot.floor.wall import Tile
 from sabot.log import boards
+from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round, without_cards
 from sabot.reports.drawn_roads import MARKS, roads_of, totals_of
@@ -24,6 +25,7 @@ from sabot.web.sources import Parts, Source
 from sabot.web.tile_view import points, view_of
 
 _LAST_ROUNDS = 12
+_LAST_PAIRS = 40
 _RANKS = "A23456789TJQK"
 
 
@@ -96,10 +98,12 @@ def _parts(visit: Visit, tile: Tile) -> dict[str, str]:
         "dealt": counts_of(visit, tile),
         "laid_open": laid_open_of(visit, tile),
         "ranks": _RANKS,
+        "order": tile.order,
+        "pairs": _pairs(tile) if may_see else [],
         "open_alerts": tile.open_alerts if visit.may("alerts") else (),
         "time_of": lambda unix_ms: _time_of(unix_ms, visit),
     }
-    names = ("state", "alerts", "now", "roads", "rounds", "cards")
+    names = ("state", "order", "alerts", "now", "roads", "rounds", "cards")
     return {f"part-{name}": html_of(f"table/{name}.html", **shown) for name in names}
 
 
@@ -125,6 +129,11 @@ def on_duty(visit: Visit, table: str) -> dict[str, str] | None:
     if not visit.may("acknowledge"):
         return None
     return visit.services.desk.roster().on(table, _now_unix_ms())
+
+
+def _pairs(tile: Tile) -> list[tuple[Card, Card]]:
+    """The last cards that came beside those of the shoe of cards that they repeat."""
+    return [] if tile.order is None else [*tile.order.pairs[-_LAST_PAIRS:]]
 
 
 def _face_down(dealt: Dealt | None) -> list[int]:
