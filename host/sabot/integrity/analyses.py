@@ -10,6 +10,7 @@ from sabot.integrity.dealt_shoe import DealtShoe
 from sabot.integrity.favourable import Favourable
 from sabot.integrity.finding import LIMIT, Ledger
 from sabot.integrity.known import Known
+from sabot.integrity.order import OrderOfCards
 from sabot.integrity.shuffle import Shuffle
 
 
@@ -39,6 +40,7 @@ class Setting:
 
 
 ANALYSES: dict[str, Callable[[Ledger, Setting], Analysis]] = {
+    "order": lambda ledger, setting: OrderOfCards(ledger),
     "shuffle": lambda ledger, setting: Shuffle(ledger, setting.seed),
     "composition": lambda ledger, setting: Composition(ledger),
     "favourable": lambda ledger, setting: Favourable(ledger, setting.bets),

@@ -10,7 +10,7 @@ def detail_of(found: Found, *, over: bool) -> str:
     not name the one that it repeats: that has the cards to come."""
     finding = found.finding
     return (
-        f"{_what(finding, over)}; found at card {found.card} of {counted(found.decks, 'pack')}; "
+        f"{what_of(finding, over)}; found at card {found.card} of {counted(found.decks, 'pack')}; "
         f"under honest shuffling fewer than one shoe in {rounded(finding.one_in)}"
     )
 
@@ -23,7 +23,8 @@ def rounded(number: float) -> str:
     return f"{int(number) // 10 ** (digits - 2) * 10 ** (digits - 2):,}"
 
 
-def _what(finding: Finding, over: bool) -> str:
+def what_of(finding: Finding, over: bool) -> str:
+    """Return what was found, without how sure it is."""
     backwards = " backwards" if finding.reversed else ""
     if finding.what == "packs":
         if not finding.riffles:

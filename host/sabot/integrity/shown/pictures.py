@@ -10,6 +10,7 @@ from sabot.integrity.composition import Composition, CompositionFigures
 from sabot.integrity.favourable import Favourable, FavourableFigures
 from sabot.integrity.groups import ALL
 from sabot.integrity.neighbours import expected_after
+from sabot.integrity.order import OrderFigures, OrderOfCards
 from sabot.integrity.over_log import Outcome
 from sabot.integrity.shuffle import Shuffle, ShuffleFigures
 from sabot.text import printable
@@ -33,6 +34,8 @@ def pictures_of(outcome: Outcome) -> Mapping[str, tuple[str, bytes]]:
             picture = _of_shuffle(list(analysis.figures()))
         elif isinstance(analysis, Composition):
             picture = _of_composition(list(analysis.figures()))
+        elif isinstance(analysis, OrderOfCards):
+            picture = _of_order(analysis.figures())
         elif isinstance(analysis, Favourable):
             picture = _of_favourable(list(analysis.figures()))
         if picture is not None:
@@ -94,6 +97,24 @@ def _of_composition(figures: Sequence[CompositionFigures]) -> "tuple[str, Figure
     axis.set_yticks(range(len(cards.SUITS)), _SUIT_WORDS)
     figure.colorbar(drawn, label="copies missing in a shoe")
     return "Copies of each card that stayed away in a shoe, more than by chance; all units", figure
+
+
+def _of_order(figures: OrderFigures) -> "tuple[str, Figure] | None":
+    if not figures.shoes:
+        return None
+    figure = _new(8, 2.8)
+    axis = figure.subplots()
+    bounds = [10.0 ** (power + 1) for power in range(len(figures.reached))]
+    axis.plot(bounds, [figures.shoes / bound for bound in bounds], "--", color="0.4",
+              label="honest cards: at most, on average")  # fmt: skip
+    axis.plot(bounds, figures.reached, "o-", color="#a01010", label="found")
+    axis.set_xscale("log")
+    axis.set_yscale("symlog", linthresh=1)
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel("bound M that the order of a shoe reached")
+    axis.set_ylabel("shoes of cards")
+    axis.legend(loc="upper right")
+    return "How many shoes of cards came in an order that honest cards hardly have", figure
 
 
 def _of_favourable(figures: Sequence[FavourableFigures]) -> "tuple[str, Figure] | None":

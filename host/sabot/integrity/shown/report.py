@@ -83,6 +83,7 @@ def parts_of(
 
 
 _HEADINGS = {
+    "order": "In which order the cards came",
     "shuffle": "How the cards were shuffled",
     "composition": "Which cards came out",
     "favourable": "When the cards favoured a wager",

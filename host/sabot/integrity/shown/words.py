@@ -1,6 +1,12 @@
 """What the report, the page of `sabot serve` and docs/integrity.md say in the same sentences."""
 
 METHODS = {
+    "order": (
+        "The cards of each shoe are compared with the order of new packs, with the last two shoes "
+        "of the unit after a few riffles, and with all shoes of the log that were looked at "
+        "before: whether a run of cards, or of ranks, came there too, also backwards, and with "
+        "cards that differ. Honest cards reach a bound of M with a chance of at most one in M."
+    ),
     "shuffle": (
         "Each shoe of cards is compared with the one before it at the same unit, and with the one "
         "before that: how many cards come out right after the card that they followed before. "
