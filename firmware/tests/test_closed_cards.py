@@ -71,12 +71,12 @@ def _is_on_chip(folder, secret):
     heap for it."""
     before = b""
     with open(folder.file("journal.nor"), "rb") as file:
-        part = file.read(4096)
+        part = file.read(1024)
         while part:
             if secret in before + part:
                 return True
             before = part[-len(secret) :]
-            part = file.read(4096)
+            part = file.read(1024)
     return False
 
 

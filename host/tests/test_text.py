@@ -121,6 +121,13 @@ _NO_COUNTS = (
 )
 
 
+def _is_never_one(value: ast.FormattedValue) -> bool:
+    """Whether it is a constant of the module, or has decimals."""
+    constant = isinstance(value.value, ast.Name) and value.value.id.isupper()
+    format_ = "" if value.format_spec is None else ast.unparse(value.format_spec)
+    return constant or re.search(r"\.[1-9]f", format_) is not None
+
+
 @pytest.mark.slow
 def test_no_text_counts_without_its_helper() -> None:
     """`f"{n} events"` would say "1 events"."""
@@ -133,6 +140,7 @@ def test_no_text_counts_without_its_helper() -> None:
             for value, after in zip(node.values, node.values[1:], strict=False):
                 if (
                     isinstance(value, ast.FormattedValue)
+                    and not _is_never_one(value)
                     and isinstance(after, ast.Constant)
                     and _PLURAL.match(str(after.value))
                     and not any(each in text for each in _NO_COUNTS)

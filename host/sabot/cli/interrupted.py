@@ -17,6 +17,7 @@ _LEFT = {
     "rounds": _NOTHING,
     "events": _NOTHING,
     "incidents": _NOTHING,
+    "integrity": _NOTHING,
     "units": _NOTHING,
     "tables": _NOTHING,
     "pace": _NOTHING,

@@ -20,6 +20,7 @@ from sabot.errors import BadWagers
 from sabot.integrity.dealt_shoe import DealtShoe, Place
 from sabot.integrity.finding import Finding, Ledger, first_places
 from sabot.numbers import whole
+from sabot.text import counted
 
 NAME = "favourable"
 
@@ -138,9 +139,9 @@ def _found(
         favourable,
         mean,
         chance,
-        f"{player} wagered on {wager} {person.wagered} times in {len(person.shoes)} shoes of "
-        f"cards; {favourable} of these wagers met cards that favoured them. In the same rounds of "
-        f"other shoes {mean:.1f} would have. A person who counts cards wagers like that. Watch "
-        "these rounds.",
+        f"{player} wagered on {wager} {counted(person.wagered, 'time')} in "
+        f"{counted(len(person.shoes), 'shoe')} of cards; {favourable} of these wagers met cards "
+        f"that favoured them. In the same rounds of other shoes {mean:.1f} would have. A "
+        "person who counts cards wagers like that. Watch these rounds.",
         first_places(person.places),
     )

@@ -263,8 +263,8 @@ def _card_found(about: str, group: _Group, card: int, words: str, chance: float)
     found, expected = group.cards.found[card], group.cards.expected[card]
     count = abs(found - expected) / group.shoes
     often = (
-        f"{name} came out {found:,.0f} times in {counted(group.shoes, 'shoe')} of cards, and "
-        f"{expected:,.1f} times were expected: {count:.2f}"
+        f"{name} came out {counted(round(found), 'time')} in {counted(group.shoes, 'shoe')} of "
+        f"cards, and {expected:,.1f} times were expected: {count:.2f}"
     )
     if words == "missing":
         says = f"{often} too few in each. One may be missing, or may often not be read."
@@ -299,8 +299,8 @@ def _kind_found(
         square,
         len(cell.found) - 1,
         chance,
-        f"Over {group.shoes} shoes of cards the cards that came out do not have the composition "
-        f"that was loaded, counted by {name}. The largest difference is in {kind}: "
+        f"Over {counted(group.shoes, 'shoe')} of cards the cards that came out do not have the "
+        f"composition that was loaded, counted by {name}. The largest difference is in {kind}: "
         f"{cell.found[worst]:,.0f} came out, {cell.expected[worst]:,.1f} were expected. Count the "
         "cards that are in use here.",
         first_places(reversed(group.last)),
@@ -326,8 +326,8 @@ def _place_found(
         square,
         RANKS - 1,
         chance,
-        f"Over {group.shoes} shoes of cards, {where} out of the shoe do not have each rank equally "
-        f"often. The largest difference is in the rank {cards.RANKS[worst]}: "
+        f"Over {counted(group.shoes, 'shoe')} of cards, {where} out of the shoe do not have each "
+        f"rank equally often. The largest difference is in the rank {cards.RANKS[worst]}: "
         f"{cell.found[worst]:,.0f} came out there, {cell.expected[worst]:,.1f} were expected. Look "
         "how these cards are shuffled, cut and put into the shoe.",
         first_places(reversed(group.last)),
@@ -343,7 +343,8 @@ def _shorts_found(about: str, group: _Ended, rate: float, chance: float) -> Find
         group.shorts,
         rate * group.shoes,
         chance,
-        f"{group.shorts} of {group.shoes} shoes of cards ended before half of their cards had come "
-        f"out; at the other units with this game {rate:.1%} do. Ask who ended them, and why.",
+        f"{group.shorts} of {counted(group.shoes, 'shoe')} of cards ended before half of their "
+        f"cards had come out; at the other units with this game {rate:.1%} do. Ask who ended "
+        "them, and why.",
         first_places(reversed(group.places)),
     )

@@ -26,6 +26,7 @@ from sabot.integrity.neighbours import (
     shared,
 )
 from sabot.integrity.rising import rising_sequences
+from sabot.text import counted
 
 NAME = "shuffle"
 
@@ -264,10 +265,10 @@ def _group_found(about: str, lag: int, sums: _Sums, chance: float) -> Finding:
         sums.shared,
         sums.expected,
         chance,
-        f"Over {sums.shoes} shoes of cards, {sums.shared / sums.shoes:.1f} neighbouring cards came "
-        f"out as they had in {_ORDERS[lag]}; by chance {sums.expected / sums.shoes:.1f} do. The "
-        f"number of riffles that leaves so much: {sums.riffles()}. Look at how cards are shuffled "
-        "here.",
+        f"Over {counted(sums.shoes, 'shoe')} of cards, {sums.shared / sums.shoes:.1f} neighbouring "
+        f"cards came out as they had in {_ORDERS[lag]}; by chance {sums.expected / sums.shoes:.1f} "
+        f"do. The number of riffles that leaves so much: {sums.riffles()}. Look at how "
+        "cards are shuffled here.",
         first_places(place for _, place in sums.most),
     )
 

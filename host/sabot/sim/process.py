@@ -37,7 +37,7 @@ a Raspberry Pi Pico; firmware/README.md derives the figure."""
 STARTER_BYTES = 28_000
 """Heap that sabot_firmware/boards/sim/start.py uses, in addition: on a Pico it is not needed."""
 
-SOURCE_BYTES = 16_000
+SOURCE_BYTES = 24_000
 """Heap to compile the source of a module that a shoe loads later, in addition: a Pico has its
 bytecode."""
 

@@ -45,7 +45,7 @@ def test_commands_are_completed(tmp_path: Path) -> None:
     assert {"rounds", "events", "verify", "hil", "games"} <= {*_completed(tmp_path, "sabot ")}
     assert _completed(tmp_path, "sabot nonsense") == []
     assert {
-        "rounds", "read", "rebuild", "receipts", "release", "replaced", "retention"
+        "rounds", "read", "rebuild", "receipts", "release", "replaced", "retention", "roster"
     } == {*_completed(tmp_path, "sabot r")}  # fmt: skip
 
 

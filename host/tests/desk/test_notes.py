@@ -111,7 +111,7 @@ def test_each_role_may_do_what_the_table_in_the_issue_says() -> None:
         "board": "boards",
         "floor": "boards wall table round search alerts acknowledge",
         "surveillance": "boards wall table round search records counts alerts acknowledge health"
-        " export views",
+        " export views integrity",
         "technician": "boards wall table alerts health",
         "administrator": "boards wall users views",
     }

@@ -133,7 +133,8 @@ def test_a_table_gets_only_the_parts_that_look_different(screens: Screens, serve
     _something_happens(screens, "NEW-3")
     with _reading(client, "/live/SHOE-1") as reader:
         assert set(reader.next_with("parts")["parts"]) == {
-            "part-state", "part-alerts", "part-now", "part-roads", "part-rounds", "part-cards",
+            "part-state", "part-alerts", "part-order", "part-now", "part-roads", "part-rounds",
+            "part-cards",
         }  # fmt: skip
 
 

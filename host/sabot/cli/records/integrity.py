@@ -35,7 +35,8 @@ _Limit = Annotated[
 _Only = Annotated[
     list[str] | None,
     typer.Option(
-        "--analysis", help="Only this analysis: shuffle, composition, favourable; may be repeated."
+        "--analysis",
+        help="Only this analysis: order, shuffle, composition, favourable; may be repeated.",
     ),
 ]
 _KnownFile = Annotated[

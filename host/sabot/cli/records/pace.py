@@ -148,7 +148,7 @@ def _change_text(found: FoundChange, zone: tzinfo) -> str:
         who = f"; on duty before: {before}; after: {after}"
     return (
         f"table {found.table}: {of_log.MEASURES[found.measure]}: {change.before:.1f} in "
-        f"{change.at} shoes of cards, {change.after:.1f} in the {change.values - change.at} that "
-        f"ended from {text_of(found.unix_ms, zone)} on (event {found.event}); chance "
-        f"{change.chance:.1g}{who}"
+        f"{counted(change.at, 'shoe')} of cards, {change.after:.1f} in the "
+        f"{change.values - change.at} that ended from {text_of(found.unix_ms, zone)} on "
+        f"(event {found.event}); chance {change.chance:.1g}{who}"
     )

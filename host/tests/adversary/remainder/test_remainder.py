@@ -147,6 +147,8 @@ def test_no_page_and_no_feed_of_one_tells_it_to_any_role(
             answered |= {path} if answer.status_code == 200 else set()
             assert not what_it_tells(answer.text, drawn), (role, path)
     assert paths - answered <= {
+        # Of a study that has ended; the same report is asked of the command below.
+        "/integrity/report", "/integrity/pictures/{name}",
         "/rounds/{unit:path}/{shoe}/{round}/passes/{name}", "/static/{version}/{name}",
     }  # fmt: skip
 
@@ -273,6 +275,7 @@ _ONE = ("--unit", UNIT)
 _BUNDLE = ("export", *_ONE, "--shoe", str(IN_PLAY), "--key", "operator.pem", "-o", "open.sabot")
 _COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "rounds": [("rounds",), ("rounds", "--json"), ("rounds", "--csv"), ("rounds", "--with-void")],
+    "integrity": [("integrity",), ("integrity", "--json"), ("integrity", "-o", "report.html")],
     "events": [("events",), ("events", "--json"), ("events", "--csv"), ("events", *_ONE)],
     "incidents": [("incidents",), ("incidents", "--json")],
     "tables": [("tables",), ("tables", "--json")],
@@ -336,7 +339,9 @@ def test_no_command_and_no_file_that_one_writes_tells_it(
         assert done.exit_code != 2, (line, done.output)
         assert not what_it_tells(done.output, drawn), line
     written = [each for each in tmp_path.iterdir() if each.suffix in (".html", ".jsonl", ".sabot")]
-    assert {each.name for each in written} == {"kept.jsonl", "open.html", "open.sabot"}
+    assert {each.name for each in written} == {
+        "kept.jsonl", "open.html", "open.sabot", "report.html",
+    }  # fmt: skip
     for each in written:
         assert not what_it_tells(each.read_bytes().decode(errors="replace"), drawn), each
 
