@@ -22,6 +22,8 @@ from sabot.web.api import tables
 from sabot_firmware.table.shoe_of_cards import BETWEEN
 from sabot_protocol import cards
 
+pytestmark = pytest.mark.slow
+
 UNIT = "SHOE-9"
 _DICE = random.Random(9)
 _EARLIER, _BETWEEN = honest(_DICE), honest(_DICE)

@@ -106,7 +106,7 @@ def _presence_late_s(centre: Centre, floor: Floor) -> tuple[float, int]:
     return time.monotonic() - begun_s, more
 
 
-def main(sites: int = 1, units: int = 1000, events: int = 300, presence: bool = False) -> None:
+def main(sites: int = 1, units: int = 1000, events: int = 1000, presence: bool = False) -> None:
     """Measure, and print, what the way to a centre costs."""
     measure(sites, units, events, ROUND_TRIPS_MS, presence)
 

@@ -54,6 +54,8 @@ from sabot.web.api.routes import DESCRIPTION
 from sabot.web.app import ROUTES
 from sabot_protocol import cards
 
+pytestmark = pytest.mark.slow
+
 _PLACES = {
     "unit": "U", "table": TABLE, "shoe": str(IN_PLAY), "round": "3", "version": "x",
     "name": "sabot.css",
