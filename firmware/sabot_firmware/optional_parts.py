@@ -34,7 +34,7 @@ class OptionalParts:
         self._check_bolt(passing)
         if self._acting.dealing.lid_open:
             self._arm_due = True
-        elif self._arm_due and not self._journal.unwritten():  # what they told is on flash
+        elif self._arm_due and not self._journal.unwritten():  # what they said is on flash
             self._arm_due = False
             self._board.arm_latches()
 

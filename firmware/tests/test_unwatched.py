@@ -239,6 +239,7 @@ def test_the_lid_counts_as_watched_only_once_the_question_is_on_flash():
         board, shoe = loaded(folder, "4C")
         board, shoe = started(folder, board.flash, lid_watched=False)
         assert shoe.dealing.error == POWER_WAS_OFF
+        assert board.watches == 1, "the start has written it"
         board.lid_watched = False
         shoe.acting.carry_out([input_log.PRESSED, 0])
         assert shoe.journal.unwritten()

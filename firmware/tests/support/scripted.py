@@ -43,7 +43,7 @@ class ScriptedBoard:
     SENSES = False
     lid_opened = compartment_opened = None
     follows = supply = True
-    armed = 0
+    armed = watches = 0
     lid_watched = False
 
     def __init__(self, folder, flash):
@@ -140,6 +140,7 @@ class ScriptedBoard:
 
     def set_lid_watched(self, watched):
         self.lid_watched = watched
+        self.watches += watched
 
     def set_lock(self, released):
         self.seen.append("open" if released else "shut")

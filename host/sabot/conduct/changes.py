@@ -9,7 +9,7 @@ one dealer, the same players are alike, and that alone would make it find change
 the median of a whole shoe of cards, and the chance is that of values that follow each other as much
 as these do (and one standard deviation more), once the change itself is taken out.
 
-False alarms: `RATE` is the chance that a report names any change although there is none, however
+False alarms: `RATE` is the chance that a report names any change that did not happen, however
 many series it looks through (Holm's correction). `python -m sabot_hil.sweeps.conduct.changes`
 measures it, also of values of which each follows the one before by up to 0.4.
 """

@@ -78,7 +78,7 @@ class Finder:
     ) -> None:
         self.recent = recent
         self.finding: Finding | None = None
-        """The first finding; None as long as there is none."""
+        """The first finding; None as long as nothing was found."""
         self.largest = 0.0
         """What the sum of all products has reached at the most: the bound of its chance is the
         inverse."""

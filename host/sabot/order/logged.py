@@ -65,8 +65,8 @@ def last_shoes(store: Store, unit: str, index: RunIndex, before: int) -> list[Pa
 
 @contextmanager
 def kept_up(store: Store, folder: Path | None, report: Callable[[str], None]) -> Iterator[RunIndex]:
-    """Keep an index of the shoes of a log up with it, in a thread; in a temporary folder if there
-    is none, so that it is made again next time. `report` gets a line if it cannot be written.
+    """Keep an index of the shoes of a log up with it, in a thread; in a temporary folder if none
+    is given, so that it is made again next time. `report` gets a line if it cannot be written.
 
     Raises CannotServe if the folder cannot be used.
     """

@@ -48,7 +48,7 @@ Entries = NDArray[np.uint64]
 
 class RunIndex:
     """An index in a folder, which is made if it is not there. Thread-safe. One that is damaged is
-    begun again: whoever adds the shoes asks `last` what it has."""
+    begun again: the caller that adds the shoes asks `last` what it has."""
 
     def __init__(self, folder: Path) -> None:
         """Open it. Raises OSError; BlockingIOError if another program has it open."""

@@ -1,4 +1,4 @@
-"""A change in a series is found where it is, and seldom where there is none; the test is compared
+"""A change in a series is found where it is, and seldom where nothing changed; the test is compared
 with its definition, computed in the slow way."""
 
 import math

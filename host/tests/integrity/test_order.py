@@ -48,6 +48,16 @@ def test_the_last_shoe_of_the_unit_after_two_riffles_is_found() -> None:
     assert found[0].test == "last_shoe" and "SHOE-7 shoe 1" in found[0].sentence
 
 
+def test_of_two_sets_of_cards_in_turn_the_one_that_was_riffled_is_found() -> None:
+    random = Random(9)
+    first, other = shuffled(random), shuffled(random)
+    again = riffled(riffled(first, random), random)
+    shoes = [shoe_of(each[:_DEALT], n) for n, each in enumerate((first, other, again), 1)]
+    found = [each for each in _found(shoes) if each.test == "last_shoe"]
+    assert [each.about for each in found] == ["SHOE-7 shoe 3"]
+    assert "SHOE-7 shoe 1" in found[0].sentence
+
+
 def test_a_run_that_came_in_another_unit_is_found_with_both_places() -> None:
     random = Random(6)
     earlier, later = shuffled(random), shuffled(random)

@@ -434,6 +434,18 @@ def test_the_key_clears_every_error_that_came_while_play_was_stopped(old: bool) 
     assert all_shown(parsed, log.kept()) == parsed
 
 
+def test_cards_are_loaded_with_the_lid_shut_also_if_the_event_that_says_so_is_missing() -> None:
+    log = _face_down_log(_SECRET, old=True)
+    log.press(_REVEAL)
+    parsed = [record.event for record in log.stored()]
+    loaded = next(at for at, each in enumerate(parsed) if each.kind == "shoe_loaded")
+    opened_lid = event_of("lid", parsed[loaded].number - 1, open=True)
+    reveal = Reveal(log.kept())
+    for each in [opened_lid, *parsed[loaded:]]:
+        reveal.add(each)
+    assert reveal.hidden is None
+
+
 def test_after_another_firmware_or_lost_events_it_is_not_known_what_may_be_shown() -> None:
     log = _MidiLog("mini")
     log.open_round()

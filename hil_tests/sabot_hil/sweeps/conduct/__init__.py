@@ -1,1 +1,1 @@
-"""How often a change in how tables are dealt is found, and how often where there is none."""
+"""How often a change in how tables are dealt is found, and how often one that did not happen."""

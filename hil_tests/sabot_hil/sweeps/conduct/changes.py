@@ -1,5 +1,5 @@
-"""`python -m sabot_hil.sweeps.conduct.changes`: how often `sabot pace` names a change where there
-is none, and how often it finds a dealer who is slower.
+"""`python -m sabot_hil.sweeps.conduct.changes`: how often `sabot pace` names a change that did
+not happen, and how often it finds a dealer who is slower.
 
 Honest tables: the median of a shoe of cards varies from one to the next (a normal distribution
 around 45 s, deviation 2 s: medians of 80 rounds whose lengths vary by 40 %). With a lag each value

@@ -17,7 +17,7 @@ from sabot.table_time import text_of
 from sabot.text import counted
 
 Link = Callable[[Place], str | None]
-"""Returns the address of the page of a round; None if there is none."""
+"""Returns the address of the page of a round; None if it has no page."""
 
 Picture = Callable[[str], str]
 """Returns the source of the picture with a name, for an `img`."""
